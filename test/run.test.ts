@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { tempFolder } from './support/temp-folder.ts';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'receiver-run-'));
+  folder = tempFolder();
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"jest":{"transform":{}}}');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const error = (text: string) => `throw new Error(${JSON.stringify(text)});`;
 const notInTime = error('NotInTime: not true within 120000 ms: () => false');

@@ -1,13 +1,4 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Queue } from 'bullmq';
 import { erasePatient } from '../../src/privacy/erase.ts';
@@ -21,6 +12,7 @@ import { listen } from '../support/listen.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis } from '../support/redis.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase('test');
@@ -30,8 +22,7 @@ afterEach(killProcesses);
 
 /** A project that has the package installed. @returns the folder of its modules */
 function writeProject(modules: Record<string, string>): string {
-  const project = mkdtempSync(join(tmpdir(), 'receiver-handlers-'));
-  closeLater(() => rmSync(project, { recursive: true }));
+  const project = tempFolder();
   mkdirSync(join(project, 'node_modules'));
   for (const name of ['bullmq', 'nodemailer', 'pg'])
     symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
@@ -122,8 +113,7 @@ it('the examples of docs/handlers.md do what they say', async () => {
   const redis = await startRedis();
   closeLater(redis.stop);
   const url = `${await listen((_req, res) => res.end('%PDF'))}/receipt.pdf`;
-  const PDF_FOLDER = mkdtempSync(join(tmpdir(), 'receiver-pdfs-'));
-  closeLater(() => rmSync(PDF_FOLDER, { recursive: true }));
+  const PDF_FOLDER = tempFolder();
   const { service } = await start(Object.fromEntries(blocks.map((code, n) => [`example-${n}.mjs`, code])), {
     // Its password has characters that an address cannot have.
     CLINIC_SMTP_URL: `smtp://${new URL(mail.url.replace(/\/\/.*@/, '//')).host}`,

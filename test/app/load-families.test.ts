@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,14 +12,14 @@ import { createMerge } from '../../src/receiver/worker/merge.ts';
 import { openIntake, paths } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const database = useReceiverDatabase();
 const root = join(import.meta.dirname, '../..');
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'receiver-families-'));
+beforeEach(() => {
+  folder = tempFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const write = (files: Record<string, string>) =>
   Promise.all(Object.entries(files).map(([file, text]) => writeFile(join(folder, file), text)));

@@ -6,17 +6,13 @@ import { coreOf, everything } from '../support/core.ts';
 import { allowConnections } from '../support/database.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase();
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
+const redis = useRedis();
 afterEach(killProcesses);
-afterAll(() => redis.stop());
 
 /** The text of everything that Redis has. */
 async function contents(): Promise<string> {

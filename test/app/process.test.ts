@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { callbacks } from '../../src/sandbox/history.ts';
 import { registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
@@ -11,21 +10,18 @@ import { createEmptyDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase('test');
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
+const redis = useRedis();
 afterEach(killProcesses);
-afterAll(() => redis.stop());
 
 it('SIGHUP takes other signing keys, of a file or .env, and none that are faulty; callbacks go on', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'receiver-keys-'));
+  const folder = tempFolder();
   const file = join(folder, 'keys');
   const [before, after] = ['0f1e2d3c4b5a6978', '8796a5b4c3d2e1f0'];
   writeFileSync(file, before);
@@ -53,7 +49,6 @@ it('SIGHUP takes other signing keys, of a file or .env, and none that are faulty
   await isSaid('SIGNING_KEYS: 0 added, 1 removed');
   expect([await statusOf(before), await statusOf(after)]).toEqual([401, 200]);
   expect(service.output()).not.toMatch(new RegExp(`${before}|${after}|short`));
-  rmSync(folder, { recursive: true });
 });
 
 it.each([
@@ -81,7 +76,7 @@ it.each([['start'], ['sql', 'select 1']])(
 
 it('DATABASE_URL leads to the socket in a folder', async () => {
   const { hostname, port, pathname, username, password } = new URL(database.url);
-  const folder = mkdtempSync(join(tmpdir(), 'receiver-socket-'));
+  const folder = tempFolder();
   const socket = createServer((from) => {
     const to = connect(Number(port), hostname);
     for (const [one, other] of [
@@ -95,7 +90,6 @@ it('DATABASE_URL leads to the socket in a folder', async () => {
   const command = spawnReceiver(['sql', '--json', 'select 7 as seven'], { DATABASE_URL });
   expect([await command.end(), command.output()]).toEqual([0, '{"seven":"7"}\n']);
   socket.close();
-  rmSync(folder, { recursive: true });
 });
 
 it('prints in one block the addresses of the basic families, and a curl command that the receiver accepts', async () => {

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sandbox.ts';
@@ -10,6 +9,7 @@ import { coreOf, storeIn } from '../support/core.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase();
@@ -67,7 +67,7 @@ it('ends with a summary', async () => {
 });
 
 it('sends a family of the folder FAMILIES: its sample with other ids, amounts and times', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'receiver-families-'));
+  const folder = tempFolder();
   const module = join(folder, 'invoice.ts');
   await writeFile(
     module,
@@ -77,7 +77,6 @@ it('sends a family of the folder FAMILIES: its sample with other ids, amounts an
   );
   const args = ['--url', receiver.url, '--families', 'invoice', '--count', '8', '--seed', '1'];
   await run({ FAMILIES: folder }, 'send', ...args);
-  await rm(folder, { recursive: true });
   expect(new Set(receiver.requests.map(({ path }) => path))).toEqual(new Set(['/invoices']));
   const sent = bodies().map((body) => JSON.parse(body));
   expect(new Set(sent.map(({ event }) => event))).toEqual(new Set(['invoice.created', 'invoice.paid']));

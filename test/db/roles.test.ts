@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { families } from '../../src/callbacks/families/index.ts';
 import { createLog } from '../../src/common/log.ts';
@@ -12,6 +11,7 @@ import { coreOf } from '../support/core.ts';
 import { connect } from '../support/database.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 // Its own, because roles belong to a server.
@@ -100,7 +100,7 @@ it('a service that owns nothing starts, and takes no erasure back', async () => 
     ])
       await rows(change);
     expect(await rows(kept)).toEqual(gate);
-    const file = join(mkdtempSync(join(tmpdir(), 'erasures-')), 'list.json');
+    const file = join(tempFolder(), 'list.json');
     writeFileSync(file, await exportErasures(core.db));
     expect(await applyErasures(core, file)).toBe(1);
     expect(await rows(kept)).toEqual(gate);

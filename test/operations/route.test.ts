@@ -7,17 +7,13 @@ import type { Check } from '../../src/receiver/feature.ts';
 import { type ReceiverState, startReceiver } from '../../src/receiver/receiver.ts';
 import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { testConfig } from '../support/service.ts';
 import { openCore } from './support.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 /** Starts a receiver. `read` reads a path of it. */
 async function serve(config: Partial<Config> = {}) {
@@ -46,7 +42,7 @@ it.each([
   ['without Redis', undefined, ['database', 'clock', 'access']],
   ['with REDIS_FALLBACK=off', 'off', ['database', 'queue', 'clock', 'access']],
 ] as const)('%s, readiness has names and states alone', async (_, mode, names) => {
-  const read = await serve(mode && { redisUrl: redis.url, redisFallback: mode });
+  const { read } = await serve(mode && { redisUrl: redis.url, redisFallback: mode });
   const response = await read('/readyz');
   const text = await response.text();
   const { ready, checks } = JSON.parse(text) as { ready: boolean; checks: Check[] };

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addPrivacyCommands } from '../../src/privacy/commands.ts';
 import { privacy } from '../../src/privacy/feature.ts';
@@ -12,15 +11,16 @@ import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testConfig } from '../support/service.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const database = useReceiverDatabase('test');
 const day = 86_400;
 const now = Math.floor(Date.now() / 1000);
 let core: Core;
 let folder: string;
-beforeEach(async () => {
+beforeEach(() => {
   core = coreOf(database, { retention: { receipt: 10 * day * 1000 } });
-  folder = await mkdtemp(join(tmpdir(), 'privacy-'));
+  folder = tempFolder();
 });
 
 const run = (...args: string[]) => runCommand(core, addPrivacyCommands, ...args);

@@ -5,6 +5,7 @@ import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
 import { gateLock } from '../../src/receiver/gate/gate.ts';
 import { databaseCircuit } from '../../src/receiver/store/probe.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
+import { isWaiting } from '../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
@@ -222,16 +223,14 @@ it('the gate does not let a callback pass that was being stored while the erasur
   await database.rows(`
     create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(2); return new; end $$;
     create trigger slow before insert on receiver.inbox for each row execute function slow()`);
-  const untilWaits = (lock: string) =>
-    until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
   const other = await database.pool.connect();
   try {
     await other.query('begin; select pg_advisory_xact_lock(2)');
     // It has looked at what is erased, and is not stored.
     const storing = store(receipt({ patient_oid: 'A', name: 'CANARY' }));
-    await untilWaits(`locktype = 'advisory'`);
+    await until(() => isWaiting(database, `locktype = 'advisory'`));
     const erasing = erase('p:platform:A');
-    await untilWaits(`relation = 'receiver.erased'::regclass`);
+    await until(() => isWaiting(database, `relation = 'receiver.erased'::regclass`));
     await other.query('commit');
     expect(await storing).toEqual(['accepted']);
     expect(await erasing).toMatchObject({ counts: { receipt: 1 } });

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listAccess } from '../../src/privacy/audit.ts';
 import { addPrivacyCommands } from '../../src/privacy/commands.ts';
@@ -16,9 +15,11 @@ import type { Core } from '../../src/receiver/feature.ts';
 import { logAccess } from '../../src/receiver/store/log-access.ts';
 import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll, stateOf, storeAndMerge, storeIn } from '../support/core.ts';
+import { isWaiting } from '../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase('test');
@@ -163,8 +164,7 @@ it('a refused body that is being kept while an erasure commits does not pass it'
   const erasing = erasePatient(core, actor, ['p:platform:A']).finally(() => {
     isDone = true;
   });
-  const waits = `select from pg_locks where relation = 'receiver.erased'::regclass and not granted`;
-  await until(async () => isDone || (await database.rows(waits)).length > 0);
+  await until(async () => isDone || isWaiting(database, `relation = 'receiver.erased'::regclass`));
   await client.query('commit');
   client.release();
   await erasing;
@@ -333,7 +333,7 @@ const restore = () =>
   database.rows('truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts');
 /** Writes the list of erasures. @returns the file */
 async function exportList(): Promise<string> {
-  const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
+  const file = join(tempFolder(), 'list.json');
   await writeFile(file, await exportErasures(core.db));
   return file;
 }

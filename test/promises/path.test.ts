@@ -6,7 +6,7 @@ import type { Config } from '../../src/common/config/config.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
 import { startService } from '../support/start-service.ts';
@@ -25,18 +25,14 @@ const times = {
 
 const database = useReceiverDatabase();
 const session = new Session();
-let redis: TestRedis;
+const redis = useRedis();
 beforeAll(async () => {
-  redis = await startRedis();
   session.connect();
   await session.post('Debugger.enable');
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 });
-afterAll(async () => {
-  session.disconnect();
-  await redis.stop();
-});
+afterAll(() => session.disconnect());
 
 async function start(role: Config['role']): Promise<string> {
   const authentication = { signingKeys: [key] };

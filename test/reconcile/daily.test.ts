@@ -1,5 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunningCore } from '../../src/receiver/feature.ts';
 import { changeAliases } from '../../src/reconcile/aliases.ts';
@@ -7,6 +6,7 @@ import { addReconcileCommands } from '../../src/reconcile/commands.ts';
 import { reconciliation } from '../../src/reconcile/feature.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { coreWith, type Platform, startPlatform } from './platform.ts';
 
 const database = useReceiverDatabase('test');
@@ -66,7 +66,7 @@ describe('names', () => {
   });
 
   it('a file is imported by a person and exported again, or not at all where a line is wrong', async () => {
-    const file = join(await mkdtemp(join(tmpdir(), 'aliases-')), 'aliases.csv');
+    const file = join(tempFolder(), 'aliases.csv');
     const command = (...args: string[]) => runCommand(core, addReconcileCommands, 'aliases', ...args);
     const load = async (content: string | Buffer) => {
       await writeFile(file, content);

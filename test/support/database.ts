@@ -60,6 +60,13 @@ export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allow
   await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
 }
 
+/** @returns whether a session waits for a lock @param lock a condition on it */
+export const isWaiting = async ({ rows }: Pick<TestDatabase, 'rows'>, lock = 'true') => {
+  const own = 'select pid from pg_stat_activity where datname = current_database()';
+  const waits = await rows(`select from pg_locks where ${lock} and not granted and pid in (${own})`);
+  return waits.length > 0;
+};
+
 /** Runs while a transaction holds what a statement locks, or has written. */
 export async function whileLocked(
   { pool }: Pick<TestDatabase, 'pool'>,

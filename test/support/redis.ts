@@ -59,3 +59,13 @@ export async function startRedis(options: string[] = []): Promise<TestRedis> {
   await start();
   return redis;
 }
+
+/** One for all tests of the file. */
+export function useRedis(): Pick<TestRedis, 'url' | 'client'> {
+  const redis = {} as TestRedis;
+  beforeAll(async () => {
+    Object.assign(redis, await startRedis());
+  });
+  afterAll(() => redis.stop());
+  return redis;
+}

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
@@ -8,18 +7,18 @@ import { type Environment, variableNames } from '../../../src/common/config/envi
 import { readEnvironment } from '../../../src/common/config/read-environment.ts';
 import { secretNames } from '../../../src/common/config/variables.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
 
 const families = documentedFamilies.map(pathsOf);
 let folder: string;
 let file: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'receiver-environment-'));
+  folder = tempFolder();
   file = join(folder, '.env');
 });
 afterEach(() => {
   jest.restoreAllMocks();
   killProcesses();
-  rmSync(folder, { recursive: true });
 });
 
 /** What is read, or the problems. */

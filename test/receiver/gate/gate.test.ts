@@ -4,7 +4,7 @@ import { erasePatient } from '../../../src/privacy/erase.ts';
 import { gateLock } from '../../../src/receiver/gate/gate.ts';
 import { databaseCircuit } from '../../../src/receiver/store/probe.ts';
 import { coreOf, storeIn } from '../../support/core.ts';
-import { whileLocked } from '../../support/database.ts';
+import { isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, openIntake, receiptOf, routeOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
@@ -17,8 +17,6 @@ const ofErased = (id: number, data: object = {}) =>
   receiptOf(id, { patient_oid: 'A', name: 'CANARY', ...data });
 const ofOther = (id: number) => receiptOf(id, { patient_oid: 'B', name: 'kept' });
 const inbox = () => database.rows('select id, version, envelope::text from receiver.inbox order by id');
-const isWaiting = (relation: string) =>
-  database.rows(`select from pg_locks where relation = '${relation}'::regclass and not granted`);
 
 /** PostgreSQL raises this where something is reduced. */
 const refuse = (sqlstate: string) =>
@@ -84,7 +82,7 @@ it('an insert of a former build waits for an erasure, and sees its hashes', asyn
   const eraser = await database.pool.connect();
   await eraser.query(`begin; ${gateLock(60_000)}`);
   const inserting = database.rows(former);
-  await until(async () => (await isWaiting('receiver.erased')).length > 0);
+  await until(() => isWaiting(database, `relation = 'receiver.erased'::regclass`));
   await eraser.query(
     `select receiver.gate(receiver.hash_of('p:platform:A'), now(), gen_random_uuid()); commit`,
   );

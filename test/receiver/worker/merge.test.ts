@@ -4,7 +4,7 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { MergeLimits } from '../../../src/receiver/store/statements/merge-records.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
-import { whileLocked } from '../../support/database.ts';
+import { isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
@@ -25,9 +25,6 @@ const receipts = () =>
 
 const changes = () => database.rows('select record_id as id, kind from receiver.changes order by position');
 
-const waitsFor = (lock: string) =>
-  until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
-
 /** A merge of receipts waits in the middle while `run` runs: its snapshot is taken, and its write is not made. */
 async function inTheMiddle(run: () => Promise<unknown>, mergeReceipts = () => open()('receipt')) {
   await database.rows(`
@@ -36,7 +33,7 @@ async function inTheMiddle(run: () => Promise<unknown>, mergeReceipts = () => op
   let merging: Promise<MergeResult> | undefined;
   await whileLocked(database, 'select pg_advisory_xact_lock(1)', async () => {
     merging = mergeReceipts();
-    await waitsFor(`locktype = 'advisory'`);
+    await until(() => isWaiting(database, `locktype = 'advisory'`));
     await run();
   });
   return merging!;
@@ -48,7 +45,7 @@ it('a callback that is committed during a merge stays pending, and a second merg
   const merged = await inTheMiddle(async () => {
     await database.store(receiptOf(1, { name: 'second' }, { event_time: yesterday + 1 }));
     later = open()('receipt');
-    await waitsFor(`relation = 'receiver.merge_lock'::regclass`);
+    await until(() => isWaiting(database, `relation = 'receiver.merge_lock'::regclass`));
   });
   expect([merged, await later]).toMatchObject([{ merged: 1 }, { merged: 1 }]);
   expect(await pending()).toEqual([]);

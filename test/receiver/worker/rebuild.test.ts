@@ -13,7 +13,7 @@ import { insertQuery } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
-import { whileLocked } from '../../support/database.ts';
+import { isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
@@ -325,7 +325,7 @@ it('a copy that is stored while a callback is rewritten keeps its arrival and it
   const earlier = identifiedNow(later.body, later.receivedAt - 1);
   await client.query(insertQuery([earlier], 60_000));
   const running = rebuild();
-  await until(async () => (await database.rows('select from pg_locks where not granted')).length > 0);
+  await until(() => isWaiting(database));
   await client.query('commit');
   client.release();
   expect(await running).toMatchObject({ changed: 1 });

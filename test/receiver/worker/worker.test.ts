@@ -6,7 +6,7 @@ import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
-import { allowConnections, whileLocked } from '../../support/database.ts';
+import { allowConnections, isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
@@ -116,8 +116,7 @@ it('a stop ends the daily comparison in the middle of a statement', async () => 
   await whileLocked(database, 'lock table receiver.inbox in access exclusive mode', async () => {
     const core = { db: database.db, pool: database.pool, families, log };
     const looking = mergeStale(core, stopping.signal);
-    const waits = `select from pg_locks where relation = 'receiver.inbox'::regclass and not granted`;
-    await until(async () => (await database.rows(waits)).length > 0);
+    await until(() => isWaiting(database, `relation = 'receiver.inbox'::regclass`));
     stopping.abort();
     await expect(looking).rejects.toThrow();
   });
