@@ -1,5 +1,4 @@
 import { formatLocal } from '../../src/common/local-times.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -19,7 +18,7 @@ const receipt = (receipt_id: unknown, data: object = {}, business_id = 'b1') =>
 async function store(callbacks: object[], hoursAgo = 0): Promise<string[]> {
   const arrival = (Date.now() - hoursAgo * 3_600_000 - 1_000) * 1_000;
   const deliveries = callbacks.map((one, index) => deliveryOf(one, arrival + index));
-  await insertDeliveries(database.pool, deliveries, 60_000);
+  await database.store(...deliveries);
   await mergeAll(coreOf(database));
   return deliveries.map(({ id }) => id);
 }

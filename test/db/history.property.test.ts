@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import type { Delivery } from '../../src/callbacks/delivery.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { coreOf, mergeAll } from '../support/core.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { apply } from './apply.ts';
 
 const database = useReceiverDatabase();
 const start = Math.floor(Date.now() / 1000) - 86_400;
@@ -87,13 +86,13 @@ it('receipts as of a moment, and their history, are those of the callbacks that 
       for (const [n, one] of history.entries()) {
         // Each is another one, also of equal content.
         const delivery = deliveryOf({ ...event(one), partition_id: n });
-        await insertDeliveries(database.pool, [delivery], 60_000);
+        await database.store(delivery);
         const [row] = await database.rows('select stored_at::text as at from receiver.inbox where id = $1', [
           delivery.id,
         ]);
         stored.push({ ...one, delivery, storedAt: row!.at as string });
       }
-      await apply(database, []);
+      await mergeAll(coreOf(database));
       const asOf = (moment: string) =>
         database.rows(
           `select ${shown.replace('%', 'last_event')} as page from reporting.receipts_as_of($1) order by receipt_id`,
@@ -161,8 +160,8 @@ it('payments are the changes of the last amount paid that is known, so that they
     fc.asyncProperty(histories, async (history) => {
       await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receiver.resends, receipts');
       const arrivals = history.map((one) => ({ ...one, delivery: deliveryOf(event(one)) }));
-      for (const { delivery } of arrivals) await insertDeliveries(database.pool, [delivery], 60_000);
-      await apply(database, []);
+      for (const { delivery } of arrivals) await database.store(delivery);
+      await mergeAll(coreOf(database));
       // A resend is the callback that was there.
       const stored = arrivals.filter(
         ({ delivery }, n) => n === arrivals.findIndex((one) => one.delivery.id === delivery.id),

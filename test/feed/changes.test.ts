@@ -3,7 +3,6 @@ import { createChangesRoute } from '../../src/feed/changes-route.ts';
 import { trimChanges } from '../../src/feed/read-changes.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { deliveryOf } from '../support/intake.ts';
@@ -114,7 +113,7 @@ it('an id that may identify a patient is neither recorded nor sent', async () =>
   const core = openCore(database);
   const data = { abha_address: 'asha@abdm', oid: '7' };
   const event = { event: 'abha.created', event_time: Math.floor(Date.now() / 1000), business_id: 'b' };
-  await insertDeliveries(core.pool, [deliveryOf({ ...event, data })], 60_000);
+  await database.store(deliveryOf({ ...event, data }));
   expect(await core.merge('health_account')).toMatchObject({ written: 1 });
   expect(await positions(database)).toEqual([]);
   const { status, text } = await (await serve(core))('?families=health_account');
@@ -196,11 +195,7 @@ it('a page has some megabytes, and all pages have every record, in order', async
     return deliveryOf({ ...event, data });
   };
   for (let id = 1; id <= 50; id += 10)
-    await insertDeliveries(
-      core.pool,
-      Array.from({ length: 10 }, (_, n) => big(id + n)),
-      60_000,
-    );
+    await database.store(...Array.from({ length: 10 }, (_, n) => big(id + n)));
   for (let isFull = true; isFull; ) ({ isFull } = await core.merge('receipt'));
   await change(core, 99);
   const read = await serve(core);

@@ -2,8 +2,8 @@ import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
+import { storeIn } from '../support/core.ts';
 import { deliveryOf } from '../support/intake.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
@@ -29,11 +29,11 @@ export function openCore(
 let events = 0;
 
 /** Stores a callback of a receipt that is newer than those before, and merges it. */
-export async function change({ merge, pool }: Core, id: number, data = {}, event = 'updated') {
+export async function change(core: Core, id: number, data = {}, event = 'updated') {
   events += 1;
   const about = { event: `receipt.${event}`, event_time: seconds + events, business_id: `b${id % 2}` };
-  await insertDeliveries(pool, [deliveryOf({ ...about, data: { receipt_id: id, ...data } })], 60_000);
-  return merge('receipt', { records: [{ businessId: about.business_id, recordId: String(id) }] });
+  await storeIn(core, deliveryOf({ ...about, data: { receipt_id: id, ...data } }));
+  return core.merge('receipt', { records: [{ businessId: about.business_id, recordId: String(id) }] });
 }
 
 /** The positions of all changes, in order. */

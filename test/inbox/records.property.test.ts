@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import type { Delivery } from '../../src/callbacks/delivery.ts';
 import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -70,7 +69,7 @@ it('the page of a record has the deciding callback of each field, and the change
         );
         for (const waits of [false, true]) {
           const some = stored.filter((one) => one.waits === waits).map(({ delivery }) => delivery);
-          if (some.length > 0) await insertDeliveries(database.pool, some, 60_000);
+          if (some.length > 0) await database.store(...some);
           if (!waits) await mergeAll(core);
         }
         const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));

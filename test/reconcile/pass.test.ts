@@ -3,7 +3,6 @@ import type { ServiceClient } from '../../src/client/index.ts';
 import { addDays } from '../../src/common/days.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import type { RunningCore } from '../../src/receiver/feature.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { reconciliation } from '../../src/reconcile/feature.ts';
 import { openClient, type PassOptions, runPass } from '../../src/reconcile/pass.ts';
@@ -57,12 +56,7 @@ const rows = (columns: string) =>
 /** A line for each row, without what is null. */
 const lines = async (...columns: string[]) =>
   (await rows(`concat_ws(' ', appointment_id, ${columns}) as line`)).map(({ line }) => line);
-const store = (...callbacks: object[]) =>
-  insertDeliveries(
-    database.pool,
-    callbacks.map((one) => deliveryOf(one)),
-    60_000,
-  );
+const store = (...callbacks: object[]) => database.store(...callbacks.map((one) => deliveryOf(one)));
 
 /** Books one at the head of the list. */
 function book(id: string, more: object = {}): Listed {

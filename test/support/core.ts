@@ -29,7 +29,10 @@ export const stateOf = (overrides: Record<string, unknown> = {}) =>
   }) as unknown as ReceiverState;
 
 /** What features work with, on a test's database. */
-export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> = {}): RunningCore {
+export function coreOf(
+  { db, pool }: Pick<ReceiverDatabase, 'db' | 'pool'>,
+  config: Partial<Config> = {},
+): RunningCore {
   const log = createLog('silent');
   const merge = createMerge({ pool, families, log });
   const defaults = { retention: {}, erasure: { keepMs: 365 * 86_400_000 } };

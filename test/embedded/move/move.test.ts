@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { addFeatureCommands, onCoreOf } from '../../../src/app/service.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
-import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { loadVersion1 } from '../../fixtures/version-1.ts';
 import { closeLater } from '../../support/close-later.ts';
@@ -94,7 +93,7 @@ async function receivedDirectly(source: { rows: Rows }): Promise<ReceiverDatabas
   );
   for (const { body, at, count } of bodies as { body: string; at: number; count: number }[]) {
     const delivery = deliveryOf(JSON.parse(body), at);
-    await insertDeliveries(direct.pool, Array(count).fill(delivery), 60_000);
+    await direct.store(...Array(count).fill(delivery));
   }
   await mergeAll(coreOf(direct));
   return direct;

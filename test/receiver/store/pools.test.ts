@@ -62,11 +62,11 @@ it('settings of the database, the role or the server change no value that is rea
     "bytea_output = 'escape'",
   ])
     await alter(`set ${setting}`);
-  const { pool } = connect(database.url, 3);
+  const { db, pool } = connect(database.url, 3);
   const created_at = 1_763_000_000_123;
   const event_time = 1_763_000_001;
   const data = { receipt_id: 7, created_at, net_amount: '450.55' };
-  await apply({ pool }, [{ event: 'receipt.created', event_time, business_id: 'b', data }]);
+  await apply({ db, pool }, [{ event: 'receipt.created', event_time, business_id: 'b', data }]);
   const { rows } = await pool.query(
     `select created_at, net_amount, interval '90 minutes' as span, '2026-03-02'::date::text as day, '\\d' as text from receipts`,
   );
