@@ -18,8 +18,13 @@ export interface TestDatabase {
   close: () => Promise<void>;
 }
 
-export async function createEmptyDatabase(): Promise<TestDatabase> {
-  return open(await create());
+export const createEmptyDatabase = () => createFrom('template1');
+
+/** A copy of a database that has no connections. */
+export async function createFrom(template: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(`create database ${name} template ${template}`);
+  return open(name);
 }
 
 /** Connects to a database as the receiver does. */
@@ -44,12 +49,6 @@ function open(name: string): TestDatabase {
       await administer(`drop database ${name} with (force)`);
     },
   };
-}
-
-async function create(options = ''): Promise<string> {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(`create database ${name} ${options}`);
-  return name;
 }
 
 /** Allows connections to the database, or forbids them and ends the existing ones: an outage. */
@@ -87,7 +86,7 @@ export async function whileLocked(
 export async function createCopy(original: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
   await allowConnections(original, false);
   try {
-    return open(await create(`template ${new URL(original.url).pathname.slice(1)}`));
+    return await createFrom(new URL(original.url).pathname.slice(1));
   } finally {
     await allowConnections(original, true);
   }

@@ -4,6 +4,8 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareCluster } from './cluster.ts';
 import { findProgram, installMissing } from './programs.ts';
+import { queryOnce } from './query-once.ts';
+import { createReceiverDatabase } from './receiver-database.ts';
 import { startTestServer } from './test-server.ts';
 
 /** Of the databases of tests that run at the same time, and of the log. */
@@ -22,7 +24,13 @@ export default async function setup(): Promise<void> {
   ]);
   process.env.TEST_REDIS_SERVER = findProgram('redis-server');
   const stopServer = process.env.TEST_POSTGRES_URL ? undefined : await startServer();
-  globalThis.stopTestDatabase = async () => stopServer?.();
+  const template = await createReceiverDatabase();
+  await template.pool.end();
+  process.env.TEST_TEMPLATE = new URL(template.url).pathname.slice(1);
+  globalThis.stopTestDatabase = async () => {
+    await queryOnce(process.env.TEST_POSTGRES_URL!, `drop database ${process.env.TEST_TEMPLATE}`);
+    await stopServer?.();
+  };
 }
 
 async function startServer(): Promise<() => Promise<void>> {
