@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import { withDeadline, withTimeout } from '../common/timeouts.ts';
 import type { Core, Task } from '../receiver/feature.ts';
+import { createGroupCommit } from '../receiver/intake/group-commit.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
@@ -22,6 +23,9 @@ export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => 
     await sendChanges(core, transport, signal);
   },
 });
+
+/** Changes whose records are read at once. */
+const maxEvents = 50;
 
 const idOf = ({ name }: Handler) => `${handlerPrefix}${name}`;
 
@@ -81,14 +85,14 @@ async function recordInterrupted(
 function createTransport(core: Core, handlers: readonly Handler[]): Transport {
   const byId = new Map(handlers.map((handler) => [idOf(handler), handler]));
   const timeoutOf = ({ timeoutMs = core.config.times.handlerMs }: Handler) => timeoutMs;
-  const readEvent = createReader(core);
+  const reader = createReader(core);
   return {
     ids: [...byId.keys()],
     limitMs: Math.max(...handlers.map(timeoutOf)),
-    deliver: async ({ id }, following, signal) => {
+    deliver: async ({ id }, change, signal) => {
       const handler = byId.get(id)!;
-      const event = await readEvent(id, following);
-      const about = { handler: handler.name, family: event.family, record: event.change.id };
+      const event = await reader.append(change);
+      const about = { handler: handler.name, family: change.family, record: change.record_id };
       const log = core.log.child(about);
       let call: Promise<unknown> | undefined;
       try {
@@ -124,37 +128,20 @@ async function ended(
 
 const failed = (outcome: string): Attempt => ({ outcome, retryAfterMs: 0 });
 
-interface ReadAhead {
-  /** By `performance.now()`. */
-  at: number;
-  cursors: Set<string>;
-  /** By the cursor of the change. */
-  events: Promise<Map<string, HandlerEvent>>;
-}
+/** Reads of changes that are handed over at the same time share a statement. */
+const createReader = (core: Core) =>
+  createGroupCommit<Change, HandlerEvent>({
+    commit: (changes) => readEvents(core, changes),
+    weigh: () => 1,
+    maxWeight: Number.POSITIVE_INFINITY,
+    maxItems: maxEvents,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    maxWaitingWeight: Number.POSITIVE_INFINITY,
+  });
 
-/** How old a record may be: it may have been erased since the change. */
-const freshMs = 100;
-
-/** @returns a function that reads what a handler is given, at once for the changes that follow in its page */
-function createReader(core: Core) {
-  const ahead = new Map<string, ReadAhead>();
-  return async (destination: string, following: readonly Change[]): Promise<HandlerEvent> => {
-    const { cursor } = following[0]!;
-    let last = ahead.get(destination);
-    if (!last?.cursors.has(cursor) || performance.now() - last.at > freshMs) {
-      const cursors = new Set(following.map((change) => change.cursor));
-      last = { at: performance.now(), cursors, events: readEvents(core, following) };
-      ahead.set(destination, last);
-    }
-    return (await last.events).get(cursor)!;
-  };
-}
-
-async function readEvents(
-  { pool, families }: Core,
-  changes: readonly Change[],
-): Promise<Map<string, HandlerEvent>> {
-  const events = new Map<string, HandlerEvent>();
+/** The records as they are now: they may have been erased since the changes. @returns an event for each, in order */
+async function readEvents({ pool, families }: Core, changes: readonly Change[]): Promise<HandlerEvent[]> {
+  const found = new Map<Change, { record: object; callback: unknown }>();
   for (const family of families) {
     const own = changes.filter((change) => change.family === family.name);
     if (own.length === 0) continue;
@@ -162,23 +149,13 @@ async function readEvents(
     const text = `select k.n::int as "n ", t.*, (select envelope from receiver.inbox where id = t.delivery_id) as "callback "
       from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n) join ${tableOf(family)} t on ${isRowOf(family)}`;
     const values = [own.map(({ business_id }) => business_id), own.map(({ record_id }) => record_id)];
-    const rows = new Map(
-      (await queryPrepared(pool, { text, values })).map(({ 'n ': n, ...row }) => [n, row] as const),
-    );
-    for (const [n, { cursor, position, business_id, record_id: id, kind, at: changed_at }] of own.entries()) {
-      const { 'callback ': callback = null, ...record } = rows.get(n + 1) ?? {};
-      const about = {
-        cursor,
-        family: family.name,
-        business_id,
-        id,
-        kind,
-        version: Number(position),
-        changed_at,
-      };
-      const event = { family: family.name, change: about, record: rows.has(n + 1) ? record : null, callback };
-      events.set(cursor, event as HandlerEvent);
-    }
+    for (const { 'n ': n, 'callback ': callback, ...record } of await queryPrepared(pool, { text, values }))
+      found.set(own[n - 1]!, { record, callback });
   }
-  return events;
+  return changes.map((change) => {
+    const { cursor, family, position, business_id, record_id: id, kind, at: changed_at } = change;
+    const about = { cursor, family, business_id, id, kind, version: Number(position), changed_at };
+    const { record, callback } = found.get(change) ?? { record: null, callback: null };
+    return { family, change: about, record, callback } as HandlerEvent;
+  });
 }

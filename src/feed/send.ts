@@ -14,12 +14,8 @@ export interface Transport {
   ids?: readonly string[];
   /** The time limit of an attempt. */
   limitMs: number;
-  /** @param following the change, and the others of its page behind it @throws the database's error */
-  deliver: (
-    destination: Destination,
-    following: readonly [Change, ...Change[]],
-    signal: AbortSignal,
-  ) => Promise<Attempt>;
+  /** @throws the database's error */
+  deliver: (destination: Destination, change: Change, signal: AbortSignal) => Promise<Attempt>;
 }
 
 /** A process that is gone keeps its page for so long: until its last attempts have ended. */
@@ -29,7 +25,7 @@ export const leaseMs = ({ config: { times } }: Core, { limitMs }: Transport): nu
 /** Sends webhooks to all addresses, until the signal is aborted. @throws the database's error */
 export function sendWebhooks(core: Core, signal: AbortSignal): Promise<void> {
   const { webhookMs } = core.config.times;
-  const deliver: Transport['deliver'] = (destination, [change], ending) =>
+  const deliver: Transport['deliver'] = (destination, change, ending) =>
     post(destination, messageOf(change), webhookMs, ending);
   return sendChanges(core, { limitMs: webhookMs, deliver }, signal);
 }
@@ -69,7 +65,7 @@ async function sendTo(core: Core, id: string, transport: Transport, signal: Abor
     const count = await sendInOrder(changes, async (change, n) => {
       // The record may have been erased since it was read.
       if (signal.aborted || performance.now() > deadline) return false;
-      const attempt = await transport.deliver(destination, [change, ...changes.slice(n + 1)], signal);
+      const attempt = await transport.deliver(destination, change, signal);
       const accepted = isAccepted(attempt.outcome);
       if (accepted || !signal.aborted) attempts[n] = attempt;
       return accepted;

@@ -243,8 +243,6 @@ it('a handler that takes its time gets nobody who was erased meanwhile', async (
     async () => (await database.rows(`select from access_log where action = 'changes'`)).length > 0,
   );
   await erasePatient(coreOf(database), { id: 'command:test' }, ['p:platform:161234567890123'], {});
-  const erased = performance.now();
-  await until(() => performance.now() - erased > 200);
   mark();
   const made = await until(async () => {
     const all = await calls();
