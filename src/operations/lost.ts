@@ -2,19 +2,20 @@ import { sql } from 'kysely';
 import type { RunningCore } from '../receiver/feature.ts';
 
 const queryMs = 20_000;
-/** Of an erased patient's callback the gate has the id that it had. */
+/** The gate has the ids that callbacks of erased patients had. */
 const missing = `
-  select id from unnest($1::uuid[]) id
-  where not exists (select from receiver.inbox i where i.id = id.id)
-    and not exists (select from receiver.erased_of(array['d:' || id.id]))`;
+  select id from unnest($1::uuid[]) as known(id)
+  where id not in (select id from receiver.inbox where id = any($1))
+    and not exists (select from receiver.erased_of(array['d:' || id]))`;
 
 /**
  * Records which of the callbacks that this receiver has acknowledged the database no longer has: a standby that followed
  * asynchronously, or a backup, has taken its place. @throws the database's error
  */
-export function createLossRecorder({ pool, db, log, process: { recent } }: RunningCore) {
+export function createLossRecorder({ pool, db, log, process: { listRecent } }: RunningCore) {
+  const counted = new Set<string>();
   return async (): Promise<void> => {
-    const stored = recent?.list() ?? [];
+    const stored = (listRecent?.() ?? []).filter(({ id }) => !counted.has(id));
     if (stored.length === 0) return;
     const values = [stored.map(({ id }) => id)];
     const { rows } = await pool.query<{ id: string }>({ text: missing, values, query_timeout: queryMs });
@@ -25,8 +26,12 @@ export function createLossRecorder({ pool, db, log, process: { recent } }: Runni
     log.error({ count: lost.length, delivery: first.id }, 'the database has lost acknowledged callbacks');
     const timeOf = ({ at }: { at: number }) => sql<Date>`to_timestamp(${at / 1000}::float8)`;
     const times = { first_at: timeOf(first), last_at: timeOf(last) };
-    const row = { name: 'lost', key: first.id, count: lost.length, example: first.id, ...times };
-    await db.insertInto('receiver.counters').values(row).execute();
-    recent!.forget(ids);
+    await db
+      .insertInto('receiver.counters')
+      .values({ name: 'lost', key: first.id, count: lost.length, ...times })
+      // Sent again, and lost again.
+      .onConflict((row) => row.columns(['name', 'key']).doUpdateSet({ count: lost.length, ...times }))
+      .execute();
+    for (const { id } of lost) counted.add(id);
   };
 }

@@ -6,7 +6,7 @@ import { type AccessChecks, configuredChecks, createAccessChecks } from './http/
 import { createCallbacks } from './http/handle-callback.ts';
 import { createApp, listen, type Server } from './http/server.ts';
 import { createIntake, type Intake } from './intake/intake.ts';
-import type { RecentDeliveries } from './intake/store-delivery.ts';
+import type { ListRecent } from './intake/store-delivery.ts';
 import { checkRedis } from './queue/redis.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
@@ -26,9 +26,9 @@ interface ReceiverOptions {
 export interface ReceiverState extends Stores {
   /** It accepts requests only until load balancers know that it stops. */
   isStopping?: () => boolean;
-  /** Undefined in a worker, like `recent`. */
+  /** Undefined in a worker, like `listRecent`. */
   access?: AccessChecks;
-  recent?: RecentDeliveries;
+  listRecent?: ListRecent;
 }
 
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
@@ -78,7 +78,10 @@ export async function startReceiver(
   if (workerPool && fallback)
     onStop(startDrain({ fallback, intake, config, pool: workerPool, families, log }));
 
-  const state: ReceiverState = { ...stores, ...(takesCallbacks(config) && { recent: intake.recent }) };
+  const state: ReceiverState = {
+    ...stores,
+    ...(takesCallbacks(config) && { listRecent: intake.listRecent }),
+  };
   const server = await serve(config, options, state, intake);
   state.isStopping = server.isStopping;
   onStop(server.stop);

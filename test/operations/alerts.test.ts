@@ -236,7 +236,7 @@ it('a receiver notes the minutes in which it could take callbacks, also those be
 
 it('what a receiver has acknowledged and the database no longer has is counted once, but what an erasure has renamed', async () => {
   const intake = openIntake(database);
-  const core = { ...coreOf(), process: stateOf({ recent: intake.recent }) };
+  const core = { ...coreOf(), process: stateOf({ listRecent: intake.listRecent }) };
   const ids: string[] = [];
   for (const receipt_id of [1, 2, 3, 4]) {
     const body = Buffer.from(JSON.stringify(receiptCallback({ data: { receipt_id } })));
@@ -251,8 +251,8 @@ it('what a receiver has acknowledged and the database no longer has is counted o
   await database.rows('delete from receiver.inbox where id = any($1)', [[gone, alsoGone, erased]]);
   await record();
   await record();
-  expect(await database.rows('select name, count::int, example from receiver.counters')).toEqual([
-    { name: 'lost', count: 2, example: gone },
+  expect(await database.rows('select name, key, count::int from receiver.counters')).toEqual([
+    { name: 'lost', key: gone, count: 2 },
   ]);
 });
 

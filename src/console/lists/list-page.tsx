@@ -112,22 +112,21 @@ interface TabsProps {
   current: string;
 }
 
-/** The days that another list of the group shows, too. Of appointments they are other days: of the time, and of the booking. */
+/** The days that another list of the group shows, too. Appointments have two kinds of days: of the time, and of the booking. */
 function periodOf(group: string, { by, month, range, from, to }: Values): Values {
   if (group === 'appointments') return {};
-  // On the page of the takings.
   if (by) return month ? { from: `${month}-01`, to: monthEnd(`${month}-01`) } : { range: 'this_month' };
   return { range, from, to };
 }
 
 /** Lists of a group, and pages beside them. The place and the days that are chosen stay. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
-  const { business, clinic, doctor, month } = entered;
+  const { business, clinic, doctor, from, month = from?.slice(0, 7) } = entered;
   const period = periodOf(group, entered);
   const place = { business, clinic, doctor };
   const hrefs = [
     ...(pagesBeside[group] ?? []).map(
-      ([name, path, by]) => [name, hrefTo(path, { by, month, ...place })] as const,
+      ([name, path, by]) => [name, hrefTo(path, { by, month: by && month, ...place })] as const,
     ),
     ...lists
       .filter(({ tab }) => tab[0] === group)

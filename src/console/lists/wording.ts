@@ -44,7 +44,7 @@ const hash = /^([\da-f]{32}|[\da-f]{64})$/;
 export const describeDetails = (json: string): string =>
   Object.entries(JSON.parse(json) as Record<string, unknown>)
     .filter(([, value]) => value !== null && value !== false && String(value) !== '')
-    // From some day to another.
+    // So `from` stands before `to`.
     .sort(([one], [other]) => one.localeCompare(other))
     .map(([name, value]) => {
       if (value === true || name === 'delivery' || name === 'quarantine') return words(name);

@@ -9,8 +9,8 @@ import { createQuarantine, type Route } from './quarantine-body.ts';
 import {
   createDeliveryStore,
   type IntakeOptions,
+  type ListRecent,
   type ReceiveResult,
-  type RecentDeliveries,
 } from './store-delivery.ts';
 
 export type ReplayResult = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
@@ -37,7 +37,7 @@ export interface Intake {
     path: string,
     options: { dryRun: boolean; receivedAt?: number },
   ) => Promise<ReplayResult>;
-  recent: RecentDeliveries;
+  listRecent: ListRecent;
   /** Resolves once everything that was received is durable. */
   close: () => Promise<void>;
 }
@@ -47,7 +47,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
-  const { isExpired, store, recent, drained } = createDeliveryStore(options);
+  const { isExpired, store, listRecent, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
   const drift = createDrift(pool, log, families);
 
@@ -70,7 +70,7 @@ export function createIntake(options: IntakeOptions): Intake {
     },
 
     reject: quarantine.keep,
-    recent,
+    listRecent,
 
     replay: async (body, path, { dryRun, receivedAt = nextArrival() }) => {
       const ofPath = families.filter(({ name }) => config.paths[name]?.includes(path));

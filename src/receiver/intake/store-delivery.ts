@@ -38,15 +38,11 @@ export interface StoredDelivery {
   at: number;
 }
 
-/** The newest of them, the oldest first: after a fail-over they may be gone. */
-export interface RecentDeliveries {
-  /** Of the last ten minutes, 5,000 at most. */
-  list: () => readonly StoredDelivery[];
-  forget: (ids: ReadonlySet<string>) => void;
-}
+/** @returns those of the last ten minutes, 5,000 at most, the oldest first: after a fail-over they may be gone */
+export type ListRecent = () => readonly StoredDelivery[];
 
 interface DeliveryStore {
-  recent: RecentDeliveries;
+  listRecent: ListRecent;
   /**
    * Whether the event is older than what its family keeps, by both clocks. PostgreSQL is asked only where this process's clock
    * says no.
@@ -126,15 +122,9 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
 
   return {
     isExpired: (delivery) => isExpired(options, delivery),
-    recent: {
-      list: () => {
-        const since = Date.now() - recentMs;
-        stored = stored.slice(-maxRecent).filter(({ at }) => at >= since);
-        return stored;
-      },
-      forget: (ids) => {
-        stored = stored.filter(({ id }) => !ids.has(id));
-      },
+    listRecent: () => {
+      const since = Date.now() - recentMs;
+      return stored.slice(-maxRecent).filter(({ at }) => at >= since);
     },
     store: async (delivery, place) => {
       try {

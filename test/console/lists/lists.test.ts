@@ -139,6 +139,8 @@ it('the days and the place that are chosen stay on the other tabs of a group', a
   expect(takings).toContain('/takings?by=doctor&month=2026-10&clinic=c-1');
   expect(takings).toContain('/payments?clinic=c-1&from=2026-10-01&to=2026-10-31');
   expect(await hrefsOf('/takings?clinic=c-1')).toContain('/payments?clinic=c-1&range=this_month');
+  const payments = await hrefsOf('/payments?clinic=c-1&from=2026-10-01&to=2026-10-31');
+  expect(payments).toContain('/takings?by=clinic&month=2026-10&clinic=c-1');
   const receipts = await hrefsOf('/receipts?range=last_month&clinic=c-1');
   for (const name of ['unpaid', 'deleted', 'twice'])
     expect(receipts).toContain(`/${name}?clinic=c-1&range=last_month`);
