@@ -259,8 +259,7 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
         ) one limit ${maxHits + 1})`,
       [businesses, keyed.map(({ name }) => name), [...forms, wholeNumber(plainText)?.toString() ?? term]],
     ),
-    // A sub-select: PostgreSQL would expect so many to match a large part, and read all.
-    byIndex('mention', 'i.subjects && (select $1::text[])', [
+    byIndex('mention', 'i.id in (select id from receiver.callbacks_with($1))', [
       mentions.filter((subject) => subject !== undefined),
     ]),
     ...people.flatMap((family) => byPerson(family, digits, term)),

@@ -185,8 +185,7 @@ with referred as materialized (
   select distinct s from receiver.inbox, unnest(subjects) s
   where business_id = $1 and family = $2 and record_id = $3 and s like 'r:%' limit $5
 ), related as (
-  select family, business_id, record_id, id from receiver.inbox
-  where subjects && ((select coalesce(array_agg(s), '{}') from referred) || array[$4::text])
+  select family, business_id, record_id, id from receiver.callbacks_with((select coalesce(array_agg(s), '{}') from referred) || array[$4::text])
   union all
   select i.family, i.business_id, i.record_id, i.id
   from (select *, string_to_array(s, ':') as parts from referred) r

@@ -70,7 +70,7 @@ export async function erasePatient(
 
 /** SQL for whether a body `q` of the quarantine names a subject or a record that does. */
 const namesPatient = (subjects: string) => `q.subjects && (${subjects}::text[] || array(
-  select receiver.record_subject(family, business_id, record_id) from receiver.inbox where subjects && ${subjects}::text[]
+  select receiver.record_subject(family, business_id, record_id) from receiver.callbacks_with(${subjects})
 ))`;
 /** @param bodies SQL: ids of bodies, each with the erasure that withholds it */
 const withholdBodies = (bodies: string) => `
@@ -93,14 +93,14 @@ const gatedBodies = `asked as materialized (
 const addErasure = `
 insert into receiver.erasures (id, subjects, patient_hashes, actor, until)
 select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
-from receiver.inbox where subjects && $2::text[]`;
+from receiver.callbacks_with($2)`;
 const addHashes = `
 select receiver.gate(receiver.hash_of(s), case when s like 'd:%' then 'infinity' else until end, id)
 from receiver.erasures, unnest(subjects) s where id = $1`;
 // Records that name no other patient.
 const addRecords = `
 select receiver.gate(receiver.hash_of(receiver.record_subject(family, business_id, record_id)), 'infinity', $1)
-from (select distinct business_id, family, record_id from receiver.inbox where subjects && $2::text[]) own
+from (select distinct business_id, family, record_id from receiver.callbacks_with($2)) own
 where not exists (
   select from receiver.inbox i, unnest(i.subjects) s
   where (i.business_id, i.family, i.record_id) = (own.business_id, own.family, own.record_id)
@@ -132,7 +132,7 @@ async function continueErasure(
 ): Promise<Certificate> {
   const ids = subjects.filter((subject) => subject.startsWith('d:')).map((subject) => subject.slice(2));
   // By an array: without statistics, as after a restore, PostgreSQL would read all callbacks in the order of records.
-  const own = sql`array(select id from receiver.inbox where subjects && ${[...subjects]}::text[])`;
+  const own = sql`array(select id from receiver.callbacks_with(${[...subjects]}))`;
   const { rows } = await sql<RecordKey>`
     select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
     where id = any(${own} || ${ids}::uuid[])`.execute(core.db);

@@ -49,7 +49,7 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
     const { subjects, isExplicit } = await candidatesOf(core.db, id);
     const { rows } = await sql<{ subject: string }>`
       select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
-      union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})
+      union select s from receiver.callbacks_with(${subjects}), unnest(subjects) s where s = any(${subjects})
       order by subject`.execute(core.db);
     const choices = rows.map(({ subject }) => subject);
     if (choices.length !== 1) {

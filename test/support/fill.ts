@@ -126,7 +126,7 @@ export async function fill(pool: pg.Pool, count: number, days = 730): Promise<vo
     // An index of many rows is made in a fraction of the time.
     const indexes = await client.query<{ made: string; dropped: string }>(`
       select string_agg(pg_get_indexdef(i), ';') as made, string_agg(format('drop index %s', i), ';') as dropped
-      from unnest('{receiver.inbox_record,receiver.inbox_subjects}'::regclass[]) i`);
+      from unnest('{receiver.inbox_record,receiver.inbox_subject,receiver.inbox_second_subject,receiver.inbox_subjects}'::regclass[]) i`);
     await client.query(indexes.rows[0]!.dropped);
     await client.query(callbacks, [count, days]);
     await client.query(indexes.rows[0]!.made);

@@ -46,7 +46,7 @@ export async function findCallbacks(
   const entry = { until: Number.POSITIVE_INFINITY, erasure: '' };
   const erased = new Map(subjects.map((subject) => [hash(subject), entry]));
   const { rows } = await client.query<RecordKey>(
-    `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox where subjects && $1`,
+    `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.callbacks_with($1)`,
     [subjects],
   );
   const callbacks = await findReductions(client, { hash, erased, read: async () => {} }, [], rows);
@@ -139,8 +139,8 @@ async function recordsReferringTo(
 ): Promise<RecordKey[]> {
   if (recordSubjects.length === 0) return [];
   const { rows } = await client.query<RecordKey>(
-    `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
-     where subjects && $1::text[] and not '${reducedMark}' = any(subjects)`,
+    `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.callbacks_with($1)
+     where not '${reducedMark}' = any(subjects)`,
     [recordSubjects],
   );
   const wanted = new Set(recordSubjects);

@@ -21,8 +21,9 @@ const lookStart = `select least(now(), (
  * was. Of reduced callbacks `stored_at` is that of their originals.
  */
 const changedRecords = `declare changed no scroll cursor for
-  select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
-  where subjects @> '{reduced}' or stored_at >= least(now() - interval '1 day',
+  select family, business_id as "businessId", record_id as "recordId" from receiver.callbacks_with('{reduced}')
+  union
+  select family, business_id, record_id from receiver.inbox where stored_at >= least(now() - interval '1 day',
     coalesce((select value::timestamptz from receiver.settings where name = 'stale_merged'), '-infinity')) - interval '2 hours'`;
 
 /** The records, $1 businesses and $2 ids, with another row than their callbacks make, of which none waits. */
