@@ -15,7 +15,7 @@ export const feed: Feature = {
       everyMs: core.config.times.webhookEveryMs,
       run: (signal) => sendWebhooks(core, signal),
     },
-    { name: 'changes', everyMs: dayMs, run: (signal) => trimChanges(core, signal) },
+    { name: 'changes', everyMs: dayMs, run: () => trimChanges(core) },
   ],
   commands: addDestinationsCommand,
   checks: checkDestinations,

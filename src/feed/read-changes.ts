@@ -193,20 +193,10 @@ function selectRows(family: Family, isPublic: boolean): string {
     ) r`;
 }
 
-/** Deletes old changes in steps, but the newest of each record: a reader from the beginning gets every record. */
-export async function trimChanges({ db }: Core, signal: AbortSignal): Promise<void> {
-  for (let last: string | null = '0'; last !== null && !signal.aborted; ) {
-    const step: { rows: { last: string | null }[] } = await sql<{ last: string | null }>`
-      with old as materialized (
-        select * from (select * from receiver.changes where position > ${last} order by position limit 5000) step
-        where at < now() - ${keptDays} * interval '1 day'
-      ), deleted as (
-        delete from receiver.changes where position = any(array(select position from old where exists (
-          select from receiver.changes c
-          where (c.business_id, c.family, c.record_id) = (old.business_id, old.family, old.record_id) and c.position > old.position
-        )))
-      )
-      select max(position) as last from old`.execute(db);
-    ({ last } = step.rows[0]!);
-  }
+/** Deletes old changes, but the newest of each record: a reader from the beginning gets every record. */
+export async function trimChanges({ db }: Core): Promise<void> {
+  await sql`
+    with newest as (select max(position) as position from receiver.changes group by business_id, family, record_id)
+    delete from receiver.changes c where at < now() - ${keptDays} * interval '1 day'
+      and not exists (select from newest where newest.position = c.position)`.execute(db);
 }

@@ -41,7 +41,7 @@ const allowed: readonly { by: RegExp; table: string; reason: string }[] = [
     table: 'public.access_log',
     reason: 'seldom asked, and an index would cost every entry',
   },
-  { by: /^task changes/, table: 'receiver.changes', reason: 'once a day, in steps' },
+  { by: /^task changes/, table: 'receiver.changes', reason: 'once a day' },
   { by: /^task silence/, table: 'receiver.inbox', reason: '118 days of any history, every ten minutes' },
   {
     by: /^task retention/,

@@ -223,14 +223,13 @@ it('a token that is wrong or missing is 401, and without configured tokens there
 
 it('of old changes the newest of each record stays', async () => {
   const core = openCore(database);
-  const { signal } = new AbortController();
   for (const id of [1, 2, 1, 1]) await change(core, id, { net_amount: Math.random() });
   const all = await positions(database);
-  await trimChanges(core, signal);
+  await trimChanges(core);
   expect(await positions(database)).toEqual(all);
   await database.rows(`update receiver.changes set at = now() - interval '31 days' where position <> $1`, [
     all[3],
   ]);
-  await trimChanges(core, signal);
+  await trimChanges(core);
   expect(await positions(database)).toEqual([all[1], all[3]]);
 });

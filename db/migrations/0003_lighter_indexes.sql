@@ -13,3 +13,6 @@ create function receiver.callbacks_with(wanted text[]) returns setof receiver.in
   )
 $$;
 comment on function receiver.callbacks_with is 'The callbacks that have one of these subjects, by index';
+
+-- Only the daily trimming read it, which reads all changes in any case.
+drop index receiver.changes_record;
