@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Queue } from 'bullmq';
 import { receiptColumns } from './callbacks.ts';
-import { signingKey } from './load.ts';
+import { eventsPath } from './load.ts';
 import type { BenchStores, Stores } from './stores.ts';
 
 export interface Program {
@@ -48,7 +48,7 @@ export function receiverOf(name: string, folder: string): Contender {
     PORT: '0',
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
-    SIGNING_KEYS: signingKey,
+    EVENTS_PATH: eventsPath,
   });
   const role = (role: string): Program => ({
     command: start,

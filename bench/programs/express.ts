@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import express from 'express';
 import { z } from 'zod';
-import { receiptsPath } from '../load.ts';
+import { eventsPath } from '../load.ts';
 
 // The usual handler: Express, its JSON parser, a schema, with REDIS_URL a job for each request, a response.
 const envelope = z.looseObject({
@@ -13,7 +13,7 @@ const envelope = z.looseObject({
 const { REDIS_URL: url } = process.env;
 const queue = url ? new Queue('receipts', { connection: { url } }) : undefined;
 const app = express();
-app.post(receiptsPath, express.json({ limit: '256kb' }), async (req, res) => {
+app.post(eventsPath, express.json({ limit: '256kb' }), async (req, res) => {
   const parsed = envelope.safeParse(req.body);
   if (!parsed.success) {
     res.status(422).json({ status: 'rejected' });
