@@ -189,7 +189,7 @@ const all: ReadCheck[] = [
     ok: 'Every row is what its callbacks say',
     title: 'Rows were not what their callbacks say',
     query: (core) => risen(core, 'stale', 1),
-    detail: (row) => `Corrected by the daily comparison: ${row.count}; this ends a day later`,
+    detail: (row) => `Corrected by the daily merge: ${row.count}; this ends a day later`,
     todo: 'Find out who changes the tables of families, or deletes from receiver.pending_deliveries',
   }),
   check('outage', 'warn', {

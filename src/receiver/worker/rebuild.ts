@@ -17,7 +17,7 @@ import { keysOf, mergeLock, planSettings } from '../store/statements/merge-recor
 import { putBack } from '../store/statements/pending.ts';
 import type { Merge, MergeResult } from './merge.ts';
 
-interface RebuildOptions {
+export interface RebuildOptions {
   pool: pg.Pool;
   families: readonly Family[];
   merge: Merge;
@@ -62,6 +62,11 @@ export async function rebuildRows(
   const { pool, families, log } = options;
   const identify = createIdentify(families);
   const counts = { callbacks: 0, changed: 0, unreadable: 0, rows: 0, left: 0 };
+  const mergeAgain = async (records: readonly RecordKey[]) => {
+    const { written, left } = await mergeRecords(options, records, false);
+    counts.rows += written;
+    counts.left += left;
+  };
   for (let last = beginning, size = maxCallbacks; ; ) {
     const stored = await readAfter(pool, last, size);
     if (stored.length === 0) break;
@@ -69,7 +74,7 @@ export async function rebuildRows(
     try {
       const changed = ids.length > 0 ? await rewrite(options, identify, ids) : [];
       counts.changed += changed.length;
-      await mergeRecords(options, [...stored, ...changed], counts);
+      await mergeAgain([...stored, ...changed]);
     } catch (error) {
       if (faultOf(error) !== 'timeout' || size === 1) throw error;
       // The step was too large, or others have kept the lock for long.
@@ -82,7 +87,7 @@ export async function rebuildRows(
     last = stored.at(-1)!;
     size = Math.min(size * 2, maxCallbacks);
   }
-  for (const family of families) await mergeRecords(options, await findOrphans(pool, family), counts);
+  for (const family of families) await mergeAgain(await findOrphans(pool, family));
   return counts;
 }
 
@@ -184,19 +189,26 @@ async function rewrite(
   return changed ?? rewrite(options, identify, ids, 'exclusive');
 }
 
-/** @throws OtherFamilies */
-async function mergeRecords(
+/**
+ * Merges records; a delivery of each that could not be merged waits for the worker.
+ *
+ * @returns the numbers of rows that were written or deleted, of deliveries that waited, and of records that were not merged
+ * @throws OtherFamilies
+ */
+export async function mergeRecords(
   { pool, families, merge, log }: RebuildOptions,
   records: readonly RecordKey[],
-  counts: RebuildCounts,
-): Promise<void> {
+  recordsChanges: boolean,
+): Promise<{ written: number; waited: number; left: number }> {
+  const counts = { written: 0, waited: 0, left: 0 };
   for (const { name } of families) {
     const own = records.filter(({ family }) => family === name);
     if (own.length === 0) continue;
     let result: MergeResult;
     do {
-      result = await merge(name, { records: own, recordsChanges: false });
-      counts.rows += result.written + result.deleted;
+      result = await merge(name, { records: own, recordsChanges });
+      counts.written += result.written + result.deleted;
+      counts.waited += result.merged;
     } while (result.outcome === 'busy');
     if (result.outcome === 'foreign') throw new OtherFamilies();
     const left = result.outcome === 'broken' ? own : result.left;
@@ -206,6 +218,7 @@ async function mergeRecords(
     log.warn({ family: name, records: left.length, reason }, 'records could not be merged, and wait');
     await pool.query(putBack, [name, ...keysOf(left)]);
   }
+  return counts;
 }
 
 /** Records that have a row and no callbacks: a rebuild, or retention, was interrupted between the two. */
