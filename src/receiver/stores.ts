@@ -4,9 +4,8 @@ import type { Log } from '../common/log.ts';
 import { withTimeout } from '../common/timeouts.ts';
 import { type DeliveryQueue, openQueue } from './queue/delivery-queue.ts';
 import { createFallback, type Fallback } from './queue/fallback.ts';
-import type { Circuit } from './store/circuit.ts';
+import { type Circuit, databaseCircuit } from './store/circuit.ts';
 import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
-import { databaseCircuit } from './store/probe.ts';
 
 /** The wait for Redis at a start, so that the first deliveries get jobs. */
 const openingMs = 2_000;

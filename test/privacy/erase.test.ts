@@ -3,7 +3,7 @@ import { families } from '../../src/callbacks/families/index.ts';
 import { createLog } from '../../src/common/log.ts';
 import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
 import { gateLock } from '../../src/receiver/gate/gate.ts';
-import { databaseCircuit } from '../../src/receiver/store/probe.ts';
+import { databaseCircuit } from '../../src/receiver/store/circuit.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
 import { isWaiting } from '../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';

@@ -1,22 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import { withTimeout } from '../../common/timeouts.ts';
+import { faultOf } from './errors.ts';
 
 export class StoreUnavailable extends Error {
   constructor(store: string, cause?: unknown) {
     super(`${store} is unavailable.`, { cause });
     this.name = 'StoreUnavailable';
   }
-}
-
-interface CircuitOptions {
-  store: string;
-  timeoutMs: number;
-  /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
-  probe: () => Promise<unknown>;
-  /** The store is certainly unavailable. After any other error, a probe decides. */
-  isOutage: (error: unknown) => boolean;
-  log: Log;
 }
 
 export interface Circuit {
@@ -39,11 +31,14 @@ const probeEveryMs = 500;
 const recentMs = 10_000;
 
 /**
- * A call that finds the store unavailable opens the circuit. Calls then fail at once, while a probe in the background detects
- * recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit.
+ * PostgreSQL is unavailable unless a delivery can be inserted. A call that finds it so opens the circuit. Calls then fail at once,
+ * while a probe in the background detects recovery: so one slow call, not one per request, detects an outage. A successful probe
+ * closes the circuit.
+ *
+ * @param timeoutMs of a commit
  */
-export function createCircuit(options: CircuitOptions): Circuit {
-  const { store, timeoutMs, isOutage, log } = options;
+export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Circuit {
+  const store = 'PostgreSQL';
   const closing = new AbortController();
   /** Undefined: it is closed. */
   let since: Date | undefined;
@@ -58,7 +53,7 @@ export function createCircuit(options: CircuitOptions): Circuit {
   };
 
   const probeOnce = () =>
-    limitTime(options.probe).then(
+    limitTime(() => probeInsert(pool, timeoutMs)).then(
       () => true,
       (error) => {
         lastError = error;
@@ -104,7 +99,7 @@ export function createCircuit(options: CircuitOptions): Circuit {
       try {
         return await limitTime(call);
       } catch (error) {
-        if (error instanceof StoreUnavailable || isOutage(error)) trip(error);
+        if (error instanceof StoreUnavailable || ['outage', 'timeout'].includes(faultOf(error))) trip(error);
         else {
           // One that began before the call failed proves nothing.
           await probing;
@@ -121,4 +116,31 @@ export function createCircuit(options: CircuitOptions): Circuit {
     },
     stop: () => closing.abort(),
   };
+}
+
+// It takes pages of its own, so that a full disk shows; what is left of it is vacuumed soon, unlike in inbox.
+const largeText = `(select string_agg(md5(random()::text), '') from generate_series(1, 250))`;
+
+/**
+ * Inserts a delivery that is rolled back, in one round trip. Where that fails, an error of another insert says nothing about its
+ * deliveries: the store is at fault.
+ */
+async function probeInsert(pool: pg.Pool, timeoutMs: number): Promise<void> {
+  const client = await pool.connect();
+  let isUsable = false;
+  try {
+    await client.query({
+      text: `begin; set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs};
+        select from receiver.erased where false for share;
+        insert into receiver.inbox select gen_random_uuid(), 'probe', 'probe', '', '', 'probe', '', now(), '{}', '{}', null, now();
+        insert into receiver.pending_deliveries (id, family, error) select gen_random_uuid(), 'probe', ${largeText};
+        insert into receiver.resends select gen_random_uuid(), 1, now();
+        rollback`,
+      query_timeout: timeoutMs,
+    });
+    isUsable = true;
+  } finally {
+    // Else it is in a transaction that has failed.
+    client.release(!isUsable);
+  }
 }

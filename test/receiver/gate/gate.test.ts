@@ -2,7 +2,7 @@ import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { gateLock } from '../../../src/receiver/gate/gate.ts';
-import { databaseCircuit } from '../../../src/receiver/store/probe.ts';
+import { databaseCircuit } from '../../../src/receiver/store/circuit.ts';
 import { coreOf, storeIn } from '../../support/core.ts';
 import { isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, openIntake, receiptOf, routeOf, yesterday } from '../../support/intake.ts';

@@ -1,4 +1,4 @@
-import { createCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { databaseCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { closeLater } from '../../support/close-later.ts';
 import { until } from '../../support/until.ts';
 
@@ -6,16 +6,16 @@ import { until } from '../../support/until.ts';
 function openCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_000) {
   const changes: boolean[] = [];
   const attempts = { calls: 0, probes: 0 };
-  const circuit = createCircuit({
-    store: 'The store',
-    timeoutMs,
-    probe: async () => {
+  const client = {
+    query: async () => {
       attempts.probes += 1;
       if (!store.probes) throw new Error('down');
     },
-    isOutage: (error) => (error as Error).message === 'down',
-    log: { error: () => changes.push(true), warn: () => changes.push(false) } as never,
-  });
+    release: () => {},
+  };
+  const pool = { connect: async () => client } as never;
+  const log = { error: () => changes.push(true), warn: () => changes.push(false) } as never;
+  const circuit = databaseCircuit(pool, log, timeoutMs);
   closeLater(circuit.stop);
   const call = async () => {
     attempts.calls += 1;
@@ -55,7 +55,7 @@ it('a call that exceeds its timeout opens the circuit', async () => {
 
 it('an error that is no outage is raised to the caller and changes nothing', async () => {
   const { circuit, changes } = openCircuit({ works: true, probes: true });
-  await expect(circuit.run(() => Promise.reject(new Error('bad data')))).rejects.toThrow('bad data');
+  await expect(circuit.run(() => Promise.reject(new TypeError('bad data')))).rejects.toThrow('bad data');
   expect([circuit.isOpen, changes]).toEqual([false, []]);
 });
 
