@@ -30,8 +30,6 @@ const stepMs = 10_000;
 const maxRecords = 20;
 /** Callbacks of a step of a list. */
 const maxCallbacks = 1_000;
-/** Deliveries of a merge. */
-const maxDeliveries = 500;
 
 /**
  * Erases a patient: what is personal in the patient's callbacks becomes null, and their records are merged again. Amounts,
@@ -189,42 +187,36 @@ async function reduceRecords(
   records: readonly RecordKey[],
   { onProgress, signal }: StepOptions,
 ): Promise<void> {
-  const { pool, families, merge } = core;
+  const { pool, families } = core;
   for (let isComplete = records.length === 0; !isComplete; ) {
     signal?.throwIfAborted();
     const reduceStep = (client: pg.ClientBase) => applyGate(client, families, [], records);
     const done = await inGate(pool, stepMs, reduceStep, signal);
     isComplete = done.isComplete;
-    for (const { name, key } of families) {
-      const own = done.reductions.filter(({ delivery }) => delivery.family === name);
-      const ids = own.map(({ delivery }) => delivery.id);
-      if (ids.length > 0) await merge(name, { ids });
-      // A record of its own has another id now.
-      const newIds = key ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
-      if (newIds.length > 0) await merge(name, { ids: newIds });
-    }
+    await mergeDue(core, new Set(done.reductions.map(({ delivery }) => delivery.family)));
     onProgress?.(done.reductions.length);
   }
 }
 
 /** Merges the originals of an erasure that still wait or have failed, at once. */
-async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
-  const ofErasure = db.selectFrom('receiver.withheld').select('id').where('erasure', '=', id);
-  await db
+async function mergeWithheld(core: Core, id: string): Promise<void> {
+  const ofErasure = core.db.selectFrom('receiver.withheld').select('id').where('erasure', '=', id);
+  const waiting = await core.db
     .updateTable('receiver.pending_deliveries')
-    .set({ next_at: sql<Date>`now()` })
-    .where('next_at', '>', sql<Date>`now()`)
+    .set({ next_at: sql<Date>`least(next_at, now())` })
     .where('id', 'in', ofErasure)
+    .returning('family')
     .execute();
-  const waiting = await db
-    .selectFrom('receiver.pending_deliveries')
-    .select(['family', sql<string[]>`array_agg(id)`.as('ids')])
-    .where('id', 'in', ofErasure)
-    .groupBy('family')
-    .execute();
-  for (const { family, ids } of waiting)
-    for (let at = 0; at < ids.length; at += maxDeliveries)
-      await merge(family, { ids: ids.slice(at, at + maxDeliveries) });
+  await mergeDue(core, new Set(waiting.map(({ family }) => family)));
+}
+
+/** Merges what is due of families. What cannot be merged now waits for the worker, and the erasure with it. */
+async function mergeDue({ merge }: Core, families: ReadonlySet<string>): Promise<void> {
+  for (const name of families)
+    for (let isFull = true; isFull; ) {
+      const result = await merge(name);
+      isFull = result.isFull && result.outcome === 'done';
+    }
 }
 
 export interface Preview {

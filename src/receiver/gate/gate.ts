@@ -98,8 +98,6 @@ interface GateResult {
   /** The ids of new deliveries that were received before. */
   duplicates: ReadonlySet<string>;
   reductions: readonly ReductionWithBody[];
-  /** The ids of reduced callbacks by those of their originals. */
-  newIds: ReadonlyMap<string, string>;
   isComplete: boolean;
 }
 
@@ -141,13 +139,13 @@ export async function applyGate(
     return { ...reduction, delivery, copy };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
-  const newIds = await storeReduced(client, families, gate, reductions);
+  await storeReduced(client, families, gate, reductions);
   await insert(client, [...unstored.values()]);
   if (left.length > 0 && incoming.length > 0)
     await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
       left.map(({ erasure }) => erasure),
     ]);
-  return { duplicates, reductions, newIds, isComplete: left.length === 0 };
+  return { duplicates, reductions, isComplete: left.length === 0 };
 }
 
 const idsOf = (reductions: readonly Reduction[]) => reductions.map(({ delivery }) => delivery.id);
@@ -205,14 +203,14 @@ export async function readStored(
   return new Map(rows.map((delivery) => [delivery.id, delivery]));
 }
 
-/** Stores reduced callbacks in place of their originals. @returns their ids by those of the originals */
+/** Stores reduced callbacks in place of their originals. */
 async function storeReduced(
   client: pg.ClientBase,
   families: readonly Family[],
   gate: Gate,
   reductions: readonly ReductionWithBody[],
-): Promise<Map<string, string>> {
-  if (reductions.length === 0) return new Map();
+): Promise<void> {
+  if (reductions.length === 0) return;
   await recordReductions(client, gate.hash, reductions);
   const { rows: holds } = await client.query<{ hash: string }>(
     'select hash from receiver.holds where hash = any($1)',
@@ -226,16 +224,14 @@ async function storeReduced(
   await withhold(client, withheld);
   const originals = reductions.filter(({ isStored }) => isStored);
   const storedAt = await removeOriginals(client, originals);
-  const reduced = reductions
+  const copies = reductions
     .filter((reduction) => !isWhole(reduction))
     .map(({ delivery: { id }, copy }) => {
       const at = storedAt.get(id);
       // Reports as of a moment before the erasure keep what was stored by then.
-      return { id, copy: at ? { ...copy, storedAt: at } : copy };
+      return at ? { ...copy, storedAt: at } : copy;
     });
-  const copies = reduced.map(({ copy }) => copy);
   await insert(client, copies);
-  return new Map(reduced.map(({ id, copy }) => [id, copy.id]));
 }
 
 async function insert(client: pg.ClientBase, deliveries: readonly Delivery[]): Promise<void> {

@@ -20,8 +20,6 @@ interface RecordOfFamily {
 }
 
 interface MergeRequest {
-  /** Merged first, those of them that are due, together with whatever else of the family is; `maxDeliveries` at most. */
-  ids?: readonly string[];
   /** Nothing else is merged; a row without callbacks is deleted. */
   records?: readonly RecordOfFamily[];
   /** Default: true; `false`: only of records with callbacks that waited. Never where ids may identify a patient. */
@@ -85,28 +83,27 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
   const fingerprint = fingerprintOf(families);
   const byName = new Map(families.map((family) => [family.name, family]));
   const shared = { pool, log, fingerprint, limits, sizes: new Map<string, number>() };
-  return async (name, { ids = [], records, recordsChanges = true } = {}) => {
+  return async (name, { records, recordsChanges = true } = {}) => {
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
     const counts = { merged: 0, written: 0, deleted: 0, waiting: 0, failed: 0 };
     const result: MergeResult = { outcome: 'done', ...counts, isFull: false, isCaughtUp: false, left: [] };
     const endsAt = performance.now() + limits.runMs;
     const call = { ...shared, family, recordsChanges, endsAt, result };
-    await (records ? mergeRecords(call, records) : mergeDue(call, ids));
+    await (records ? mergeRecords(call, records) : mergeDue(call));
     return result;
   };
 }
 
-async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> {
+async function mergeDue(call: MergeCall): Promise<void> {
   const { family, sizes, limits, result } = call;
   const size = sizes.get(family.name) ?? limits.maxDeliveries;
-  const due = [ids, size];
-  const attempt = await mergeOnce(call, 'due', size, due);
+  const attempt = await mergeOnce(call, 'due', size, [size]);
   if (isFault(attempt)) {
     if (attempt.fault === 'slow' || attempt.fault === 'locked')
       sizes.set(family.name, Math.ceil(size / parts));
     result.isFull = attempt.fault !== 'foreign';
-    return split(call, attempt, () => read(call, waitingOfDue(family), due));
+    return split(call, attempt, () => read(call, waitingOfDue(family), [size]));
   }
   const { isFull, isCaughtUp } = attempt;
   Object.assign(result, { isFull, isCaughtUp: isCaughtUp && !isFull });

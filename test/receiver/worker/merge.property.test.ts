@@ -182,7 +182,7 @@ it.each(all.map((family) => [family.name, family] as const))(
           for (const [n, one] of arriving.entries()) {
             await arrive(one, family);
             if (n % 3 === 0) await arrive(one, family);
-            if (merges[n]) await merge()(family.name, { ids: [one.delivery.id] });
+            if (merges[n]) await merge()(family.name);
           }
           const arrivals = await database.rows(
             'select id, (extract(epoch from received_at) * 1000000)::bigint as at from receiver.inbox',

@@ -45,7 +45,7 @@ export const mergeLimits = {
 export type MergeLimits = typeof mergeLimits;
 
 export const mergeStatements = cached((family: Family) => ({
-  /** $1 fingerprint, $2 whether changes of rows are recorded, $3 ids, $4 how many deliveries that are due. */
+  /** $1 fingerprint, $2 whether changes of rows are recorded, $3 how many deliveries that are due. */
   due: generate(family, 'due'),
   /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
   records: generate(family, 'records'),
@@ -71,7 +71,7 @@ export const planSettings = `set local jit = off; set local enable_seqscan = off
   set local plan_cache_mode = force_generic_plan`;
 
 /** Common table expressions of due callbacks with their records; an erasure may have withheld the last callback of one. */
-const dueRecords = (family: Family) => `${dueDeliveries(family, '$3', '$4')}, stored as materialized (
+const dueRecords = (family: Family) => `${dueDeliveries(family, '$3')}, stored as materialized (
   select id, business_id, record_id from receiver.inbox
   where exists (select from current_tables) and id = any(array(select id from due))
 ), withheld as materialized (
@@ -191,7 +191,7 @@ select exists (select from current_tables) as "isCurrent", (select count(*) from
        (select count(*) from deleted_rows)::int as deleted,
        (select count(*) from applied)::int as merged,
        (select count(*) from postponed)::int as waiting,
-       ${isDue ? '(select count(*) from other_deliveries) >= (select size from others)' : 'false'} as "isFull",
+       ${isDue ? '(select count(*) from due) >= $3::int' : 'false'} as "isFull",
        ${isDue ? `(select count(*) from due) = (select count(*) from applied) and not ${hasOthers(family)}` : 'false'} as "isCaughtUp",
        ${isDue ? 'array[]::int[]' : 'array(select n::int from locked_records where not is_locked)'} as locked`;
 }

@@ -14,24 +14,14 @@ export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at
 // Not by now(), the start of the transaction, which then waited for the lock.
 const isDue = 'next_at <= statement_timestamp()';
 
-/**
- * Common table expressions of the `due` deliveries: those that are named, and others.
- *
- * @param ids, size parameters: those that are named; the number of all
- */
-export const dueDeliveries = ({ name }: Family, ids: string, size: string): string => `
-named_deliveries as materialized (
-  select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
-  where family = ${literal(name)} and (${isDue} or ${isTooFarAhead}) limit ${size}::int
-), others as materialized (
-  select ${size}::int - count(*) as size from named_deliveries
-), other_deliveries as materialized (
+/** A common table expression of the `due` deliveries. @param size a parameter: how many */
+export const dueDeliveries = ({ name }: Family, size: string): string => `
+due as materialized (
   (select id from receiver.pending_deliveries
-   where family = ${literal(name)} and ${isDue} order by next_at limit (select size from others))
+   where family = ${literal(name)} and ${isDue} order by next_at limit ${size}::int)
   union all
-  (select id from receiver.pending_deliveries
-   where family = ${literal(name)} and ${isTooFarAhead} limit (select size from others))
-), due as materialized (select id from named_deliveries union select id from other_deliveries)`;
+  (select id from receiver.pending_deliveries where family = ${literal(name)} and ${isTooFarAhead} limit ${size}::int)
+)`;
 
 /** SQL for whether one is put off, or has failed. */
 export const hasOthers = ({ name }: Family): string =>
@@ -76,8 +66,8 @@ export const waitingOfRecords = waiting(
   'records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
 );
 
-/** The records of due deliveries: $2 ids, $3 how many in all. */
+/** The records of due deliveries: $2 how many. */
 export const waitingOfDue = (family: Family): string =>
-  waiting(`${dueDeliveries(family, '$2', '$3')}, records as (
+  waiting(`${dueDeliveries(family, '$2')}, records as (
   select business_id, record_id from due join receiver.inbox using (id)
   union select business_id, record_id from due join receiver.withheld using (id))`);
