@@ -16,7 +16,7 @@ export interface AccessChecks {
    * the same proxy may have done that.
    *
    * @returns the check of the body, which throws SignatureWrong
-   * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
+   * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong
    */
   authorize: (req: IncomingMessage) => (body: Buffer) => void;
   /** Counts a guess against its address. @returns the error of the response: TooManyRequests where they are used up */

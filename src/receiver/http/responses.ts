@@ -30,11 +30,6 @@ export class SignatureStale extends requestError(
     `The signature's time is more than ${toleranceS} seconds away from the current time: sign each attempt anew.`,
 ) {}
 
-export class ClockUnknown extends requestError(
-  () =>
-    "The signature's time is not that of the receiver's clock, which cannot be compared with another one now.",
-) {}
-
 export class AddressNotAllowed extends requestError(
   () => 'This address is not on the list of allowed addresses.',
 ) {}
@@ -120,7 +115,7 @@ const table: Record<number, ErrorStatus> = {
   503: {
     meaning:
       'No store can keep the callback now, too much is sent at once, or the receiver has an error (see its log)',
-    errors: [ClockUnknown, TooManyBodies, Unavailable],
+    errors: [TooManyBodies, Unavailable],
     of: 'callbacks',
   },
 };

@@ -4,6 +4,7 @@ import { createReadCallback } from '../../callbacks/read-callback.ts';
 import { Rejection, TenantNotAllowed } from '../../callbacks/rejection.ts';
 import type { AccessRules } from '../../common/config/config.ts';
 import { duplicates, notStored } from '../metrics.ts';
+import { Unavailable } from '../store/errors.ts';
 import { createDrift } from './drift.ts';
 import { createQuarantine, type Route } from './quarantine-body.ts';
 import {
@@ -43,7 +44,7 @@ export interface Intake {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { config, families, pool, log } = options;
+  const { config, families, pool, clock, log } = options;
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
@@ -90,6 +91,8 @@ export function createIntake(options: IntakeOptions): Intake {
     },
 
     drain: async ({ id, family, body, receivedAt }) => {
+      // It judges what was spilled while one clock alone was there.
+      if (clock.now() === undefined) throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
       try {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
         const { delivery } = readCallback(body, { expected, receivedAt, id });

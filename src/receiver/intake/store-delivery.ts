@@ -152,7 +152,6 @@ async function isExpired(
   };
   const fault = byBothClocks(judge, Date.now(), clock.now());
   if (fault === undefined) return false;
-  if (fault === 'unknown') throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
   if (fault === 'future')
     throw InvalidCallback.at('/event_time', 'must not be more than a day in the future');
   // A record goes as a whole, once its newest event is too old: until then it takes late callbacks.

@@ -15,20 +15,14 @@ export interface DatabaseClock {
   refresh: () => Promise<void>;
 }
 
-/**
- * The fault that both clocks find: one clock that is wrong refuses nothing.
- *
- * @returns `unknown`: this process's clock finds a fault, and the other is not known
- */
+/** The fault that both clocks find: one clock that is wrong, or alone, refuses nothing. */
 export function byBothClocks<Fault extends string>(
   judge: (nowMs: number) => Fault | undefined,
   ownMs: number,
   databaseMs: number | undefined,
-): Fault | 'unknown' | undefined {
+): Fault | undefined {
   const fault = judge(ownMs);
-  if (fault === undefined) return undefined;
-  if (databaseMs === undefined) return 'unknown';
-  return judge(databaseMs) === fault ? fault : undefined;
+  return databaseMs !== undefined && judge(databaseMs) === fault ? fault : undefined;
 }
 
 /**

@@ -80,7 +80,7 @@ test('the signature is that of the raw bytes, which reach the intake as they are
 test.each([
   ['both clocks', () => Date.now(), 401],
   ['its own clock alone', () => Date.now() - 3_600_000, 200],
-  ['a clock that cannot be compared', () => undefined, 503],
+  ['a clock that cannot be compared', () => undefined, 200],
 ])('a signature that is old by %s', async (_name, now, status) => {
   const { post } = await serve({ ...signed, now });
   const old = Math.floor(Date.now() / 1000) - 3_600;
