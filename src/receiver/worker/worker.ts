@@ -7,7 +7,7 @@ import { pause } from '../../common/timeouts.ts';
 import { applied, failed as refused } from '../metrics.ts';
 import { type DeliveryQueue, JobPostponed } from '../queue/delivery-queue.ts';
 import { OtherFamilies } from '../store/errors.ts';
-import { isTooFarAhead, waitingStates } from '../store/statements/pending.ts';
+import { waitingStates } from '../store/statements/pending.ts';
 import type { Merge } from './merge.ts';
 
 export interface WorkerOptions {
@@ -209,8 +209,7 @@ function pauseTurn(turn: Turn, reason: string, outcome?: 'broken' | 'foreign'): 
 async function findDue(pool: pg.Pool, names: readonly string[], waitedMs: number): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>({
     text: `select name from unnest($1::text[]) name where exists (
-      select from receiver.pending_deliveries where family = name and next_at <= now() - $2 * interval '1 ms'
-      union all select from receiver.pending_deliveries where family = name and ${isTooFarAhead})`,
+      select from receiver.pending_deliveries where family = name and next_at <= now() - $2 * interval '1 ms')`,
     values: [names, waitedMs],
     query_timeout: lookMs,
   });

@@ -138,12 +138,6 @@ it('a merge that records no corrections records rows that come', async () => {
   expect(await changes()).toEqual([{ id: '2', kind: 'changed' }]);
 });
 
-it('deliveries that a clock that was ahead has put off are due', async () => {
-  await database.store(receiptOf(1), receiptOf(2));
-  await database.rows(`update receiver.pending_deliveries set next_at = now() + interval '1 hour'`);
-  expect(await open()('receipt')).toMatchObject({ merged: 2 });
-});
-
 it('while sessions are ended and rows locked, no row is wrong and nothing stays', async () => {
   const seed = Number(process.env.TEST_SEED ?? 1);
   expect(await race(database, (rounds) => rounds < 12, seed)).toMatchObject({ wrong: [], deadlocks: 0 });

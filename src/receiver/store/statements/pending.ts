@@ -8,19 +8,12 @@ import { literal } from '../columns.ts';
 export const growingPause = (maxS: number): string =>
   `statement_timestamp() + least(interval '${maxS} s', interval '1 s' * 2 ^ least(attempts, 6))`;
 
-/** SQL for a delivery that is put off for longer than by any pause: a clock was ahead. */
-export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at < 'infinity'`;
-
-// Not by now(), the start of the transaction, which then waited for the lock.
-const isDue = 'next_at <= statement_timestamp()';
-
 /** A common table expression of the `due` deliveries. @param size a parameter: how many */
 export const dueDeliveries = ({ name }: Family, size: string): string => `
 due as materialized (
-  (select id from receiver.pending_deliveries
-   where family = ${literal(name)} and ${isDue} order by next_at limit ${size}::int)
-  union all
-  (select id from receiver.pending_deliveries where family = ${literal(name)} and ${isTooFarAhead} limit ${size}::int)
+  -- Not by now(), the start of the transaction, which then waited for the lock.
+  select id from receiver.pending_deliveries
+  where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${size}::int
 )`;
 
 /** SQL for whether one is put off, or has failed. */
