@@ -54,8 +54,7 @@ begin
     revoke insert, update, delete on receiver.kysely_migration from receiver_service;
     grant select, insert on public.access_log to receiver_service;
     revoke update on receiver.withheld from receiver_service;
-    grant execute on function receiver.trim_access_log, receiver.gate, receiver.adopt_salt, receiver.advance_sequences
-      to receiver_service;
+    grant execute on function receiver.trim_access_log, receiver.gate, receiver.adopt_salt to receiver_service;
   end if;
 end
 $$;

@@ -88,26 +88,4 @@ end
 $$;
 comment on function receiver.system_identifier is 'Of the server; null: the right to read it was revoked';
 
-create function receiver.advance_sequences() returns setof text
-  language plpgsql security definer set search_path = pg_catalog as $$
-declare
-  one     record;
-  latest  bigint;
-  highest bigint;
-begin
-  for one in
-    select attrelid::regclass as relation, attname, pg_get_serial_sequence(attrelid::regclass::text, attname) as name
-    from pg_attribute join pg_class c on c.oid = attrelid
-    where attidentity <> '' and (relnamespace = 'receiver'::regnamespace or attrelid = 'public.access_log'::regclass)
-  loop
-    execute format('select case when is_called then last_value else last_value - 1 end from %s', one.name) into latest;
-    execute format('select max(%I) from %s', one.attname, one.relation) into highest;
-    if highest > latest then
-      return next format('%s to %s', one.name, setval(one.name, highest));
-    end if;
-  end loop;
-end
-$$;
-comment on function receiver.advance_sequences is 'Moves sequences forward that are behind their tables, as where a copy has brought rows alone';
-
-revoke all on function receiver.gate, receiver.adopt_salt, receiver.advance_sequences from public;
+revoke all on function receiver.gate, receiver.adopt_salt from public;

@@ -65,13 +65,8 @@ export class OtherFamilies extends Error {
 export const makeUtf8 =
   "Make another one, and set DATABASE_URL to it: create database receiver_utf8 encoding 'UTF8' lc_collate 'C' lc_ctype 'C' template template0";
 
-/** Two rows of a table of ours have one key: its sequence is behind the table, and no data is at fault. */
-export const isOwnKey = (error: unknown): boolean =>
-  hasState(error, 'uniqueViolation') && (error.schema === 'receiver' || error.table === 'access_log');
-
 /** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
 export function faultOf(error: unknown): Fault {
-  if (isOwnKey(error)) return 'other';
   if (!(error instanceof pg.DatabaseError))
     return /^(Aggregate)?Error$/.test((error as Error).constructor.name) ? 'outage' : 'other';
   const code = error.code ?? '';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Delivery } from '../../callbacks/delivery.ts';
-import { isOwnKey } from './errors.ts';
+import { hasState } from './errors.ts';
 import { queryPrepared } from './pools.ts';
 
 // Raw SQL: one statement stores a commit's deliveries with their pending rows, counts resends and asks the gate, so that it
@@ -127,7 +127,7 @@ export async function insertDeliveries(
   const isTakenForNew = calm >= calmCommits && query.isWithoutCopies;
   const run = (text: string) => queryPrepared<InsertedRow>(pool, { ...query, text });
   const rows = await run(isTakenForNew ? insertionOfNew : insertion).catch((error) => {
-    if (!isTakenForNew || !isOwnKey(error)) throw error;
+    if (!isTakenForNew || !hasState(error, 'uniqueViolation')) throw error;
     return run(insertion);
   });
   const results = new Map(rows.map(({ id, result }) => [id, result]));

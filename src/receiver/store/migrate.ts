@@ -52,9 +52,6 @@ async function makeTables(
   const older = await isOlder(tx, log);
   const done: string[] = [];
   for (const family of families) if (await makeTable(tx, family, older, log)) done.push(family.table);
-  const { rows: sequences } = await sql`select receiver.advance_sequences() as moved`.execute(tx);
-  if (sequences.length > 0)
-    log.warn({ sequences }, 'sequences were behind their tables, as in a copy of rows alone');
   if (older) return done;
   if (await makeViews(tx, reporting, done.length > 0)) done.push('reporting');
   await writeSettings(tx, { families: fingerprintOf(families), version, revision: String(revision) });

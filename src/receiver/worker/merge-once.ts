@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import { tableOf } from '../store/columns.ts';
-import { describeError, faultOf, hasState, isOwnKey, OtherFamilies } from '../store/errors.ts';
+import { describeError, faultOf, hasState, OtherFamilies } from '../store/errors.ts';
 import { inTransaction, prepared } from '../store/pools.ts';
 import {
   type MergeCounts,
@@ -74,7 +74,6 @@ export async function mergeOnce(
 
 /** @throws the error of an outage */
 function faultInMerge(error: unknown): MergeFault['fault'] {
-  if (isOwnKey(error)) return 'family';
   // The driver's, or our own: no record is at fault.
   if (!(error instanceof pg.DatabaseError)) throw error;
   const { code = '' } = error;

@@ -16,13 +16,11 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import { createReadCallback } from '../../../src/callbacks/read-callback.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { columnsOf } from '../../../src/receiver/store/columns.ts';
-import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/migrate.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
-import { receiptOf } from '../../support/intake.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -166,27 +164,6 @@ it('a start waits for nobody who holds an advisory lock, and names who locks tab
   expect(await waiting).toEqual([]);
   await holder.end();
   await other.close();
-});
-
-it('sequences behind their tables are moved forward by a start, and blame no data until then', async () => {
-  const database = await createReceiverDatabase();
-  const merge = createMerge({ pool: database.pool, families, log });
-  const rows = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
-  const enter = () => logAccess({ db: database.db, log }, { actor: { id: 'a' }, action: 'b' });
-  await database.store(receiptOf(1), receiptOf(2));
-  await merge('receipt');
-  await enter();
-  for (const name of ['receiver.changes_position_seq', 'public.access_log_entry_seq'])
-    await database.rows(`alter sequence ${name} restart`);
-  await database.store(receiptOf(3));
-  expect(await merge('receipt')).toMatchObject({ outcome: 'broken', failed: 0 });
-  await expect(enter()).rejects.toThrow('access log');
-  expect(await migrate(database.db, families, log)).toEqual([]);
-  await database.rows('update receiver.pending_deliveries set next_at = now()');
-  expect(await merge('receipt')).toMatchObject({ outcome: 'done', merged: 1 });
-  await enter();
-  expect([await rows('receiver.changes'), await rows('access_log')]).toEqual([[{ n: 3 }], [{ n: 2 }]]);
-  await database.close();
 });
 
 it('a start drops nothing that a newer build has made, and says which build it was', async () => {
