@@ -11,20 +11,19 @@ import {
 } from './families/field.ts';
 import type { families as documented } from './families/index.ts';
 
-// Messages that begin with `expected` are completed with what was received, see parse.ts.
+// Messages name no value: they are answers to a sender.
 
-function keyFault({ kind }: Field, input: unknown): string | undefined {
-  const fault = idFault(input);
-  if (kind !== 'integer') return input === '' ? 'must not be empty' : (fault ?? 'expected text');
-  if (typeof input === 'string' && fault) return fault;
-  return isIdType(input)
-    ? 'must be a whole number from -9223372036854775808 to 9223372036854775807'
-    : 'expected a whole number';
-}
+const keyFaults = {
+  text: 'must be text of 1 to 200 characters',
+  integer: 'must be a whole number from -9223372036854775808 to 9223372036854775807',
+};
 
 const keySchema = (field: Field) =>
   z.custom<Numeric>((value) => keyText(field, value) !== undefined, {
-    error: ({ input }) => keyFault(field, input),
+    error: ({ input }) => {
+      if (input === undefined) return 'is required';
+      return field.kind === 'integer' ? keyFaults.integer : keyFaults.text;
+    },
   });
 
 const ownId = z
@@ -35,7 +34,7 @@ const ownId = z
 const envelope = {
   event_time: z.custom<Numeric>(
     isIdType,
-    'expected a time (seconds, milliseconds, or ISO 8601 with an offset)',
+    'must be a time: seconds, milliseconds, or ISO 8601 with an offset',
   ),
   timestamp: z.unknown().optional(),
   client_id: ownId,

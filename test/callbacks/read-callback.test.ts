@@ -9,6 +9,26 @@ const receipt = (data: object, event = 'receipt.updated') =>
   deliveryOf({ event, event_time: eventTime, business_id: 'b', data: { receipt_id: 7, ...data } });
 const merged = (data: object, event?: string) => JSON.parse(receipt(data, event).data ?? 'null');
 
+it('a refusal names each place, and no value', () => {
+  const errorsOf = (callback: object) => {
+    try {
+      return deliveryOf(callback);
+    } catch (error) {
+      return (error as InvalidCallback).errors.map(({ path, message }) => `${path} ${message}`);
+    }
+  };
+  expect(errorsOf({})).toEqual(['/event is required']);
+  const faults = { event_time: ['secret'], client_id: { a: 'secret' }, data: { receipt_id: 'secret' } };
+  expect(errorsOf({ event: 'receipt.created', ...faults })).toEqual([
+    expect.stringMatching('^/event_time must be a time'),
+    '/client_id must be text',
+    expect.stringMatching('^/data/receipt_id must be a whole number'),
+  ]);
+  expect(errorsOf({ event: 'receipt.created', event_time: eventTime, data: {} })).toEqual([
+    '/data/receipt_id is required',
+  ]);
+});
+
 it('data that needs no reading is not stored again', () => {
   expect(receipt({ net_amount: 450.5, mobile: 919900000001, name: null, further: 1 }).data).toBeNull();
   expect(receipt({ net_amount: '450.50', archive: '1', updated_at: '1763000000' }).data).toBeNull();

@@ -56,7 +56,7 @@ export const isIdType = (value: unknown): value is Numeric => typeof value === '
 
 /** Why a value is no id. An id that looks like another would make a second record, or a second business. */
 export function idFault(value: unknown): string | undefined {
-  if (!isIdType(value)) return 'expected text';
+  if (!isIdType(value)) return 'must be text';
   const text = String(value);
   if (text.length > maxIdLength) return `must have at most ${maxIdLength} characters`;
   // Nearly every id: a class of Unicode takes as long as all else of it.
