@@ -203,7 +203,7 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     dataDir: e.DATA_DIR,
     // With a fallback store nobody waits long for PostgreSQL.
     times: e.REDIS_URL && e.REDIS_FALLBACK !== 'off' ? { ...times, databaseMs: 2_000 } : times,
-    limits: { ...limits, bodiesBytes: Math.max(limits.bodiesBytes, 8 * e.BODY_LIMIT) },
+    limits,
     paths: Object.fromEntries(
       families.map(({ name, path }) => [name, path.variable ? paths[path.variable]! : path.default]),
     ),

@@ -74,6 +74,4 @@ export const limits = {
   /** Failed access checks of an address in a minute, after which it gets 429. */
   rejectionsPerMinute: 300,
   connections: 2_000,
-  /** Memory of the bodies that are being read. */
-  bodiesBytes: 64 * 1024 * 1024,
 };

@@ -15,7 +15,6 @@ import {
   RequestAborted,
   sendJson,
   sendProblem,
-  TooManyBodies,
 } from './responses.ts';
 
 interface Dependencies {
@@ -48,7 +47,7 @@ function createHandler(route: Route, { config, access, intake, log }: Dependenci
   const receive = async (req: IncomingMessage) => {
     if (req.method !== 'POST') throw new MethodNotAllowed();
     const verify = access.authorize(req);
-    const body = await readBody(req, config);
+    const body = await readBody(req, config.bodyLimitBytes);
     verify(body);
     const advice = adviceOnMedia(req);
     // It is kept like any body that passed the access checks and cannot be read.
@@ -93,39 +92,26 @@ function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
 }
 
-/** The bodies that are being read, the oldest first, and their memory: each part takes more than its bytes. */
-const reading = new Set<(error?: Error) => void>();
-let readingBytes = 0;
-const partBytes = 256;
-
-/** While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out. */
-export async function readBody(req: IncomingMessage, config: Config): Promise<Buffer> {
-  const { bodyLimitBytes: limit, limits } = config;
+/** @throws BodyTooLarge, RequestAborted */
+async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > limit) throw new BodyTooLarge(limit);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const end = (error?: Error) => {
-      if (reading.delete(end)) readingBytes -= size + chunks.length * partBytes;
-      if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    const read = (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size <= limit) return;
       chunks.length = 0;
       // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
       req.off('data', read).resume();
-      return reject(error);
-    };
-    const read = (chunk: Buffer) => {
-      chunks.push(chunk);
-      reading.add(end);
-      size += chunk.length;
-      readingBytes += chunk.length + partBytes;
-      if (size > limit) end(new BodyTooLarge(limit));
-      while (readingBytes > limits.bodiesBytes) reading.values().next().value!(new TooManyBodies());
+      reject(new BodyTooLarge(limit));
     };
     req.on('data', read);
-    req.on('end', () => end());
-    req.on('error', () => end(new RequestAborted()));
+    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    req.on('error', () => reject(new RequestAborted()));
     req.on('close', () => {
-      if (!req.complete) end(new RequestAborted());
+      if (!req.complete) reject(new RequestAborted());
     });
   });
 }

@@ -54,10 +54,6 @@ export class BodyTooLarge extends requestError(
     `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
 ) {}
 
-export class TooManyBodies extends requestError(
-  () => 'Too much is being sent at the same time: send the callback again.',
-) {}
-
 export class RequestAborted extends requestError(
   () => 'The sender closed the connection before its request was complete.',
 ) {}
@@ -113,9 +109,8 @@ const table: Record<number, ErrorStatus> = {
   429: { meaning: 'Too many refused attempts from this address', errors: [TooManyRequests], of: 'callbacks' },
   431: { meaning: 'The request headers are too large', errors: [], of: 'requests' },
   503: {
-    meaning:
-      'No store can keep the callback now, too much is sent at once, or the receiver has an error (see its log)',
-    errors: [TooManyBodies, Unavailable],
+    meaning: 'No store can keep the callback now, or the receiver has an error (see its log)',
+    errors: [Unavailable],
     of: 'callbacks',
   },
 };

@@ -48,11 +48,6 @@ export async function listen(
     connectionsCheckingInterval: Math.min(times.requestMs, 1_000),
   });
   server.maxConnections = limits.connections;
-  // Senders that open a connection for each request and close none.
-  server.on('drop', () => server.closeIdleConnections());
-  // Node's limit of 2,000 headers drops those that a proxy appends.
-  server.maxHeadersCount = 0;
-  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('request', (req, res) => {
     requestedAt = performance.now();
     if (stopping) res.shouldKeepAlive = false;

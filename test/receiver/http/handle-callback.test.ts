@@ -1,13 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { acknowledgement, problem } from '../../../docs/openapi-document.ts';
 import { DataRefused, InvalidCallback, NotJson, TenantNotAllowed } from '../../../src/callbacks/rejection.ts';
-import { readBody } from '../../../src/receiver/http/handle-callback.ts';
 import { requests } from '../../../src/receiver/metrics.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { id, serve } from '../../support/serve.ts';
-import { testConfig } from '../../support/service.ts';
 import { sign } from '../../support/sign.ts';
 import { until } from '../../support/until.ts';
 
@@ -98,31 +94,6 @@ test('only allowed addresses pass; one that the trusted proxy does not say is no
     expect(await statusOf({ 'X-Forwarded-For': address })).toBe(403);
   expect(await statusOf({ Forwarded: 'for=192.0.2.7' })).toBe(403);
   expect(warning()).toContain('X-Forwarded-For');
-});
-
-test('bodies that do not end take a limited memory, and keep none out that ends', async () => {
-  const config = testConfig({ bodyLimitBytes: 1_000, limits: { bodiesBytes: 5_000 } });
-  const ends: string[] = [];
-  const server = createServer((req, res) => {
-    const name = req.url!.slice(1);
-    readBody(req, config).then(
-      (body) => ends.push(`${name} ${body.length}`),
-      (error) => ends.push(`${name} ${error.name}`),
-    );
-    res.flushHeaders();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const sent = (name: string, length: number, part: string) => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    socket.write(`POST /${name} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${part}`);
-    return once(socket, 'data');
-  };
-  for (const name of ['a', 'b', 'c', 'd']) await sent(name, 1_000, 'x'.repeat(900));
-  for (const name of ['e', 'f', 'g']) await sent(name, 500, 'x'.repeat(500));
-  await sent('h', 1_000, 'x'.repeat(900));
-  await until(() => ends.length === 4);
-  server.close().closeAllConnections();
-  expect(ends).toEqual(['a TooManyBodies', 'e 500', 'f 500', 'g 500']);
 });
 
 test('an address that guesses too often gets a 429, and a valid signature still passes', async () => {

@@ -70,15 +70,6 @@ test('a stop closes idle connections; to stop twice is to stop once', async () =
   await stop();
 });
 
-test('idle connections make room for new ones', async () => {
-  const { url } = await serve({ limits: { connections: 1 } });
-  const { socket } = await idle(url);
-  const dropped = dial(url);
-  dropped.on('error', () => {}).resume();
-  await Promise.all([once(dropped, 'close'), text(socket)]);
-  expect((await fetch(`${url}/healthz`)).status).toBe(200);
-});
-
 test('a stop ends a request that does not finish', async () => {
   const { post, received, stop } = await serve({
     receive: () => new Promise(() => {}),
