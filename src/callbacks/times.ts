@@ -1,29 +1,19 @@
+import { z } from 'zod';
 import { dayMs } from '../common/days.ts';
 import { Decimal } from './exact-json.ts';
 
-const isoTime =
-  /^(\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[(?:!?(?:[a-z]+\/[\w+/-]{1,40}|utc|[+-]\d\d:\d\d)|u-ca=[a-z\d]{1,20})\])*$/i;
+const isoTime = z.iso.datetime({ offset: true }).max(40);
+// PostgreSQL takes no offset of 16 hours.
+const largeOffset = /[+-](?:1[6-9]|2\d):\d\d$/;
+
+/** Milliseconds since 1970; NaN unless it is ISO 8601 with an offset; also with a space for the T. */
+function parseIsoTime(text: string): number {
+  const plain = text.replace(' ', 'T');
+  return isoTime.safeParse(plain).success && !largeOffset.test(plain) ? Date.parse(plain) : Number.NaN;
+}
 
 export const lacksOffset = (value: unknown): boolean =>
-  typeof value === 'string' && !Number.isNaN(parseIsoTime(`${value.replace(/\[.*/, '')}Z`));
-
-/** A valid time for PostgreSQL, which takes no comma and no zone in brackets. */
-export const plainTime = (text: string): string =>
-  /[,[]|:60/.test(text) ? new Date(parseIsoTime(text)).toISOString() : text;
-
-/** Milliseconds since 1970; NaN unless it is ISO 8601 with an offset; also with a space for the T, or a zone in brackets. */
-function parseIsoTime(text: string): number {
-  const [, day, written, offset] = isoTime.exec(text) ?? [];
-  if (!day || !written || !offset) return Number.NaN;
-  const midnight = Date.parse(`${day}T00:00Z`);
-  // Date.parse moves 30 February to March.
-  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return Number.NaN;
-  const [hours = '0', minutes = '0'] = offset.match(/\d\d/g) ?? [];
-  const aheadMs = (Number(hours) * 60 + Number(minutes)) * (offset[0] === '-' ? -60_000 : 60_000);
-  // Date.parse knows three digits of a fraction, and no leap second: it is the first second of the next minute.
-  const clock = written.replace(',', '.').replace(/(\.\d{3})\d+$/, '$1');
-  return Date.parse(`${day}T${clock.replace(':60', ':59')}Z`) + (clock.includes(':60') ? 1_000 : 0) - aheadMs;
-}
+  typeof value === 'string' && !Number.isNaN(parseIsoTime(`${value}Z`));
 
 /** An earlier time says nothing about when something was done. */
 const earliestMs = Date.UTC(2000, 0);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Decimal } from '../exact-json.ts';
-import { isAfterEvent, isStorableTime, plainTime, readTime } from '../times.ts';
+import { isAfterEvent, isStorableTime, readTime } from '../times.ts';
 
 interface Kind {
   column: 'text' | 'bigint' | 'numeric' | 'timestamptz' | 'jsonb';
@@ -74,7 +74,6 @@ type PersonName = string | { salutation?: unknown; first_name?: unknown; last_na
 const schema = <Value>(fits: (value: unknown) => boolean) =>
   z.custom<Value | null>((value) => value === null || fits(value));
 const blankAsNull = (value: Numeric | null) => (isBlank(value) ? null : value);
-const withPlainTime = (value: Numeric | null) => (typeof value === 'string' ? plainTime(value) : value);
 
 export const kinds = {
   text: {
@@ -99,7 +98,7 @@ export const kinds = {
   time: {
     column: 'timestamptz',
     select: (data, key) => `receiver.time_of(${data}->${key})`,
-    schema: schema<Numeric>(isStorableTime).overwrite((value) => withPlainTime(blankAsNull(value))),
+    schema: schema<Numeric>(isStorableTime).overwrite(blankAsNull),
   },
   name: {
     column: 'text',
@@ -122,7 +121,7 @@ export type KindName = keyof typeof kinds;
 export type ValueOf<K extends KindName> = z.infer<(typeof kinds)[K]['schema']>;
 
 // Times without meaning fit too: they are dropped once the time of the event is known.
-const actionTimeSchema = schema<Numeric>((value) => readTime(value) !== undefined).overwrite(withPlainTime);
+const actionTimeSchema = schema<Numeric>((value) => readTime(value) !== undefined);
 const scalarSchema = z.custom<unknown>((value) => !isContainer(value));
 
 /** The schema of a field's values. */

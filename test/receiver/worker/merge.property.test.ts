@@ -44,7 +44,7 @@ const times: Value[] = [
   [start + 1, as((start + 1) * 1000)],
   [(start + 1) * 1000 + 250, as((start + 1) * 1000 + 250)],
   [String(start + 2), as((start + 2) * 1000)],
-  [new Date(start * 1000 + 500).toISOString().replace('.', ','), as(start * 1000 + 500)],
+  [new Date(start * 1000 + 500).toISOString().replace('T', ' '), as(start * 1000 + 500)],
   [long(`${start}.123456789`), as(start * 1000 + 123)],
   ['', unlessActionTime(null)],
   [0, unlessActionTime(0)],
