@@ -11,9 +11,9 @@ import {
 } from './families/family.ts';
 import { idFault } from './families/field.ts';
 import { digestOf, idOf } from './identify.ts';
-import { type FieldError, InvalidCallback, NotJson, pointer } from './rejection.ts';
+import { InvalidCallback, NotJson, pointer } from './rejection.ts';
 import { lacksOffset, readTime } from './times.ts';
-import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
+import { isStorable, mayBeUnstorable, unstorable } from './unstorable.ts';
 
 const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';
 const withoutOffset = 'has no offset: send Z, or such as +05:30, behind the time';
@@ -141,18 +141,14 @@ function withEvent(value: unknown): unknown {
 
 /** @throws InvalidCallback if PostgreSQL cannot store it, or not as `data` */
 function exactly(json: string, value: unknown): unknown {
-  throwIfAny(findUnstorable(json, value));
+  if (mayBeUnstorable(json) && !isStorable(value)) throw InvalidCallback.at('', unstorable);
   const exact = withDecimals(json, value);
   if (exact === value) return value;
-  throwIfAny(findUnstorableNumbers(exact));
+  if (!isStorable(exact)) throw InvalidCallback.at('', unstorable);
   // For the schema, a Decimal is an object.
   if (isObject(exact) && exact.data instanceof Decimal)
     throw InvalidCallback.at('/data', 'must be an object');
   return exact;
-}
-
-function throwIfAny(errors: FieldError[]): void {
-  if (errors.length > 0) throw new InvalidCallback(errors);
 }
 
 function parseJson(json: string): unknown {

@@ -1,37 +1,29 @@
 import fc from 'fast-check';
 import { canonicalJson, withDecimals } from '../../src/callbacks/exact-json.ts';
-import { findUnstorable, findUnstorableNumbers } from '../../src/callbacks/unstorable.ts';
+import { isStorable, mayBeUnstorable } from '../../src/callbacks/unstorable.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 
-const check = (json: string) => {
+const isTaken = (json: string) => {
   const value = JSON.parse(json);
-  const errors = findUnstorable(json, value);
-  return errors.length > 0 ? errors : findUnstorableNumbers(withDecimals(json, value));
+  return !(mayBeUnstorable(json) && !isStorable(value)) && isStorable(withDecimals(json, value));
 };
-const paths = (json: string) => check(json).map(({ path }) => path);
 
 const database = useReceiverDatabase();
 
 it.each([
-  ['U+0000 in a string', String.raw`{"data":{"name":"a\u0000b"}}`, ['/data/name']],
-  ['U+0000 in a key', String.raw`{"data":{"a\u0000b":1}}`, ['/data']],
-  ['an unpaired surrogate', String.raw`{"data":{"list":["x","\ud800"]}}`, ['/data/list/1']],
-  ['a number too large for a double', '{"data":{"a":1e400}}', ['/data/a']],
-  ['a number too small for a double', '{"data":{"x y":1e-400}}', ['/data/<key>']],
-  ['a number too large for numeric', '{"data":{"a":[1,1e200000]}}', ['/data/a/1']],
-  ['too many digits after the point', `{"a":0.${'0'.repeat(300)}${'1'.repeat(16_084)}}`, ['/a']],
-  ['too many zeros after the point', `{"a":1.${'0'.repeat(16_384)}}`, ['/a']],
-  ['zeros that jsonb would write out', '{"a":0e-401}', ['/a']],
-  ['nesting deeper than 64', `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ['/data/a']],
-  [
-    'U+FEFF in the name of a member',
-    '{"\ufeffbusiness_id":1,"data":{"\ufeffa":1}}',
-    ['/business_id', '/data/a'],
-  ],
-  ['an escaped U+FEFF in a name', String.raw`{"data":{"\uFEFFa":1}}`, ['/data/a']],
-  ['objects deeper than 64', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, ['/a/a']],
-])('names the field that contains %s', (_, json, expected) => {
-  expect(paths(json)).toEqual(expected);
+  ['U+0000 in a string', String.raw`{"data":{"name":"a\u0000b"}}`],
+  ['U+0000 in a key', String.raw`{"data":{"a\u0000b":1}}`],
+  ['an unpaired surrogate', String.raw`{"data":{"list":["x","\ud800"]}}`],
+  ['a number too large for a double', '{"data":{"a":1e400}}'],
+  ['a number too small for a double', '{"data":{"x y":1e-400}}'],
+  ['a number too large for numeric', '{"data":{"a":[1,1e200000]}}'],
+  ['too many digits after the point', `{"a":0.${'0'.repeat(300)}${'1'.repeat(16_084)}}`],
+  ['too many zeros after the point', `{"a":1.${'0'.repeat(16_384)}}`],
+  ['zeros that jsonb would write out', '{"a":0e-401}'],
+  ['nesting deeper than 64', `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`],
+  ['objects deeper than 64', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
+])('refuses %s', (_, json) => {
+  expect(isTaken(json)).toBe(false);
 });
 
 it.each([
@@ -48,7 +40,7 @@ it.each([
   ['as many digits after the point as numeric has', `{"a":0.${'0'.repeat(300)}${'1'.repeat(16_083)}}`],
   ['the largest exact integer', '{"a":9007199254740991}'],
 ])('accepts %s', (_, json) => {
-  expect(check(json)).toEqual([]);
+  expect(isTaken(json)).toBe(true);
 });
 
 const numberText = fc
@@ -71,7 +63,7 @@ it('accepted JSON has the same texts in jsonb, and the same numbers to the last 
   const canonical = (document: string) => canonicalJson(withDecimals(document, JSON.parse(document)));
   await fc.assert(
     fc.asyncProperty(json, async (document) => {
-      fc.pre(check(document).length === 0);
+      fc.pre(isTaken(document));
       const [row] = await database.rows('select $1::jsonb::text as value', [document]);
       expect(canonical(row!.value as string)).toBe(canonical(document));
     }),
@@ -91,7 +83,7 @@ it('two numbers have the same canonical form if and only if they are equal in Po
   const canonical = (number: string) => canonicalJson(withDecimals(`[${number}]`, JSON.parse(`[${number}]`)));
   await fc.assert(
     fc.asyncProperty(fc.oneof(near, numberText), fc.oneof(near, numberText), async (a, b) => {
-      fc.pre(check(`[${a},${b}]`).length === 0);
+      fc.pre(isTaken(`[${a},${b}]`));
       const [row] = await database.rows('select $1::numeric = $2::numeric as equal', [a, b]);
       expect(canonical(a) === canonical(b)).toBe(row!.equal);
     }),

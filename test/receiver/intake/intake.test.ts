@@ -133,8 +133,6 @@ it('a byte order mark before good JSON changes nothing; a refusal names one else
   expect(await receive(`\ufeff${receipt()}`)).toEqual({ status: 'duplicate', id });
   for (const [body, path, message] of [
     [`${receipt()}\ufeff`, '', `character ${receipt().length + 1} is U+FEFF`],
-    [receipt({}, { '\ufeffbusiness_id': 'b' }), '/business_id', 'U+FEFF in its name'],
-    [receipt({ '\ufeffnet_amount': 5 }), '/data/net_amount', 'U+FEFF in its name'],
     [receipt({}, { business_id: '\ufeffb' }), '/business_id', 'must not contain U+FEFF'],
     [receipt({}, { client_id: 'c\u200b' }), '/client_id', 'must not contain U+200B'],
     [receipt({ receipt_id: '\ufeff7' }), '/data/receipt_id', 'must be a whole number'],
