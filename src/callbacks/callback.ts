@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { aliasesOf, type Family, isKeyedByEnvelope, keyFieldOf, takesEveryEvent } from './families/family.ts';
 import {
   type Field,
-  idFault,
+  isId,
   isIdType,
   keyText,
   type Numeric,
@@ -26,9 +26,7 @@ const keySchema = (field: Field) =>
     },
   });
 
-const ownId = z
-  .custom<Numeric>((value) => !idFault(value), { error: ({ input }) => idFault(input) })
-  .nullish();
+const ownId = z.custom<Numeric>(isId, 'must be text of at most 200 characters').nullish();
 
 // Section 2.1 of service-interface, as tolerant as callbacks differ.
 const envelope = {

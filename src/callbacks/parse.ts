@@ -9,7 +9,6 @@ import {
   isKeyedByEnvelope,
   takesEveryEvent,
 } from './families/family.ts';
-import { idFault } from './families/field.ts';
 import { digestOf, idOf } from './identify.ts';
 import { InvalidCallback, NotJson, pointer } from './rejection.ts';
 import { lacksOffset, readTime } from './times.ts';
@@ -46,8 +45,6 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
   const route = (event: unknown, expected: Family | undefined): Family | undefined => {
     if (typeof event !== 'string') return undefined;
     const family = familyOf.get(event);
-    const fault = family ? undefined : idFault(event);
-    if (fault) throw InvalidCallback.at('/event', fault);
     // From outside it would pass for one of the receiver's.
     if (!readsOwn && family?.events[event] === 'reconciled')
       throw InvalidCallback.at('/event', 'is an event of the receiver itself, which no callback may have');
@@ -156,7 +153,6 @@ function parseJson(json: string): unknown {
     return JSON.parse(json);
   } catch {
     // Not the parser's message, which quotes the body.
-    const at = json.indexOf('\ufeff');
-    throw new NotJson(`The body is not valid JSON${at < 0 ? '' : `: character ${at + 1} is U+FEFF`}.`);
+    throw new NotJson('The body is not valid JSON.');
   }
 }

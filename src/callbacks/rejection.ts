@@ -16,10 +16,7 @@ export interface FieldError {
 
 /** A JSON pointer (RFC 6901) of names as `fieldName` gives them. */
 export const pointer = (path: readonly PropertyKey[]): string =>
-  path.map((part) => `/${placeName(String(part))}`).join('');
-
-const placeName = (part: string) =>
-  /^\d{1,6}$/.test(part) ? part : fieldName(part.replaceAll('\ufeff', ''));
+  path.map((part) => `/${/^\d{1,6}$/.test(String(part)) ? String(part) : fieldName(String(part))}`).join('');
 
 /** A key that looks like a field's name, else `<key>`: a phone number or an id has more than six digits. */
 export const fieldName = (key: string): string =>

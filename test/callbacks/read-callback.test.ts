@@ -21,7 +21,7 @@ it('a refusal names each place, and no value', () => {
   const faults = { event_time: ['secret'], client_id: { a: 'secret' }, data: { receipt_id: 'secret' } };
   expect(errorsOf({ event: 'receipt.created', ...faults })).toEqual([
     expect.stringMatching('^/event_time must be a time'),
-    '/client_id must be text',
+    '/client_id must be text of at most 200 characters',
     expect.stringMatching('^/data/receipt_id must be a whole number'),
   ]);
   expect(errorsOf({ event: 'receipt.created', event_time: eventTime, data: {} })).toEqual([

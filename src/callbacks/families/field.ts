@@ -40,7 +40,7 @@ export function wholeNumber(value: unknown): bigint | undefined {
 export function keyText({ kind }: { kind: KindName }, value: unknown): string | undefined {
   if (kind === 'integer') return wholeNumber(value)?.toString();
   const text = typeof value === 'string' ? value : longNumber(value);
-  return text && idFault(text) === undefined ? text : undefined;
+  return text && isId(text) ? text : undefined;
 }
 
 function longNumber(value: unknown): string | undefined {
@@ -48,23 +48,8 @@ function longNumber(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? String(BigInt(value)) : undefined;
 }
 
-const maxIdLength = 200;
-const invisible = /[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/u;
-export const withoutInvisible = (text: string): string => text.replace(new RegExp(invisible, 'gu'), '');
-
 export const isIdType = (value: unknown): value is Numeric => typeof value === 'string' || isNumber(value);
-
-/** Why a value is no id. An id that looks like another would make a second record, or a second business. */
-export function idFault(value: unknown): string | undefined {
-  if (!isIdType(value)) return 'must be text';
-  const text = String(value);
-  if (text.length > maxIdLength) return `must have at most ${maxIdLength} characters`;
-  // Nearly every id: a class of Unicode takes as long as all else of it.
-  const [character] = /^[!-~]*$/.test(text) ? [] : (invisible.exec(text) ?? []);
-  return (
-    character && `must not contain U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
-  );
-}
+export const isId = (value: unknown): boolean => isIdType(value) && String(value).length <= 200;
 
 /** Also digits in quotes. */
 export type Numeric = number | string | Decimal;

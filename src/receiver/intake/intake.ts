@@ -53,8 +53,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const drift = createDrift(pool, log, families);
 
   return {
-    receive: async (bytes, route) => {
-      const body = withoutMark(bytes);
+    receive: async (body, route) => {
       try {
         const expected = familyNamed.get(route.family);
         const receivedAt = nextArrival();
@@ -77,7 +76,7 @@ export function createIntake(options: IntakeOptions): Intake {
       const ofPath = families.filter(({ name }) => config.paths[name]?.includes(path));
       try {
         const expected = ofPath.find(takesEveryEvent);
-        const { delivery, callback, unfitFields } = readCallback(withoutMark(body), { expected, receivedAt });
+        const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
         const { id } = delivery;
         if (await isExpired(delivery)) return { outcome: 'expired', id };
@@ -137,10 +136,6 @@ function rejectionOf(error: unknown): Rejection {
   if (error instanceof Rejection) return error;
   throw error;
 }
-
-// PostgreSQL takes no byte order mark.
-const mark = Buffer.from('\ufeff');
-const withoutMark = (body: Buffer) => (body.subarray(0, 3).equals(mark) ? body.subarray(3) : body);
 
 let lastArrival = 0;
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type AnyCallback, withoutAliases } from '../../callbacks/callback.ts';
 import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/cut-secrets.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
-import { keyText, withoutInvisible } from '../../callbacks/families/field.ts';
+import { keyText } from '../../callbacks/families/field.ts';
 import { recordIdOf, uuidV8 } from '../../callbacks/identify.ts';
 import type { Rejection } from '../../callbacks/rejection.ts';
 import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
@@ -116,9 +116,7 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
       families.find((other) => other.name === name) ??
       families.find(takesEveryEvent)!;
     const data = withoutAliases(received, family);
-    const { business_id: id } = beside;
-    const visible = typeof id === 'string' ? withoutInvisible(id).toWellFormed() : id;
-    const businessId = keyText({ kind: 'text' }, visible) ?? '';
+    const businessId = keyText({ kind: 'text' }, beside.business_id) ?? '';
     const subjects = subjectsOf({ data, beside: { ...beside } }, family, businessId);
     const names = subjects.filter((subject) => subject.startsWith('p:'));
     // A body that names no patient belongs to those whom its record names, or those that it refers to.

@@ -128,24 +128,6 @@ it('everything but event, time, data and key may be absent, null, or of another 
   for (const body of bodies) expect(await receive(body)).toMatchObject({ status: 'accepted' });
 });
 
-it('a byte order mark before good JSON changes nothing; a refusal names one elsewhere with its place', async () => {
-  const { id } = await receive(receipt());
-  expect(await receive(`\ufeff${receipt()}`)).toEqual({ status: 'duplicate', id });
-  for (const [body, path, message] of [
-    [`${receipt()}\ufeff`, '', `character ${receipt().length + 1} is U+FEFF`],
-    [receipt({}, { business_id: '\ufeffb' }), '/business_id', 'must not contain U+FEFF'],
-    [receipt({}, { client_id: 'c\u200b' }), '/client_id', 'must not contain U+200B'],
-    [receipt({ receipt_id: '\ufeff7' }), '/data/receipt_id', 'must be a whole number'],
-    [receipt({}, { event: '\ufeffreceipt.updated' }), '/event', 'must not contain U+FEFF'],
-  ] as const)
-    await expect(receive(body)).rejects.toMatchObject({
-      errors: [{ path, message: expect.stringContaining(message) }],
-    });
-  // It is one business's, not that of another.
-  const names = (await quarantine()).map(({ business_id }) => business_id);
-  expect(new Set(names)).toEqual(new Set(['b', null]));
-});
-
 it.each([
   ['2026-11-26T14:34:05', 'has no offset'],
   ['2026-11-26', 'ISO 8601 with an offset'],
