@@ -10,9 +10,6 @@ const key = new RegExp(`^(?:${names})$`, 'i');
 const maybe = new RegExp(`${names}|\\\\`, 'i');
 // In a text that is JSON itself.
 const nested = new RegExp(`"(?:${names})\\\\*"\\s*:`, 'i');
-// In a body that is no JSON; the parameter of an address is no key.
-const mentioned = new RegExp(`(?<![a-z\\d?&])(?:${names})(?=\\W*[:=])`, 'i');
-
 // Only callbacks about health accounts have some.
 const mayHaveSecrets = (event: string) => /^\W*abha/i.test(event);
 
@@ -20,10 +17,10 @@ const mayHaveSecrets = (event: string) => /^\W*abha/i.test(event);
 export const withoutSecrets = (body: Buffer, event: string): Buffer =>
   mayHaveSecrets(event) ? redacted(body) : body;
 
-/** A binary body becomes its size and hash; what is no JSON ends behind the first secret key. */
+/** A binary body becomes its size and hash, and so does what is no JSON and may have a secret key. */
 export function rejectedWithoutSecrets(body: Buffer): Buffer {
-  if (!isUtf8(body) || body.includes(0))
-    return Buffer.from(`${body.length} bytes that are no text, SHA-256 ${hash('sha256', body)}`);
+  const sizeAndHash = Buffer.from(`${body.length} bytes that are no JSON, SHA-256 ${hash('sha256', body)}`);
+  if (!isUtf8(body) || body.includes(0)) return sizeAndHash;
   try {
     const { event, event_type } = (JSON.parse(body.toString()) ?? {}) as Record<string, unknown>;
     const events = [event, event_type].filter((name) => name !== undefined && name !== null);
@@ -31,7 +28,7 @@ export function rejectedWithoutSecrets(body: Buffer): Buffer {
       return body;
     return redacted(body);
   } catch {
-    return withoutEnd(body);
+    return maybe.test(body.toString()) ? sizeAndHash : body;
   }
 }
 
@@ -54,16 +51,3 @@ function redact(value: unknown): unknown {
   const entries = Object.entries(value).map(([name, inner]) => [name, key.test(name) ? mark : redact(inner)]);
   return Object.fromEntries(entries);
 }
-
-/** @param body no JSON, or nested too deeply */
-function withoutEnd(body: Buffer): Buffer {
-  const text = unescaped(body.toString());
-  const match = mentioned.exec(text);
-  return match ? Buffer.from(text.slice(0, match.index) + match[0] + mark) : body;
-}
-
-/** The text without the escapes of JSON and of forms, which need not be valid. */
-const unescaped = (text: string) =>
-  text.replace(/\\u([\da-f]{4})|%([\da-f]{2})|\\./gi, (_, code?: string, ofForm = code) =>
-    ofForm ? String.fromCharCode(Number.parseInt(ofForm, 16)) : ' ',
-  );

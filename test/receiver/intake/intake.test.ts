@@ -201,7 +201,7 @@ it('a one-time password and keys are stored nowhere, also not of a body that is 
   expect(texts).toContain('17');
 });
 
-it('a refused body that is no text is kept as size and hash, and no escape in a form hides a secret', async () => {
+it('a refused body that is no text, or may have a secret and is no JSON, is kept as size and hash', async () => {
   const intake = openIntake(database);
   const json = '{"event":"abha.x","data":{"token":"SECRET"}}';
   const bodies = [
@@ -210,13 +210,13 @@ it('a refused body that is no text is kept as size and hash, and no escape in a 
     Buffer.from(`{"name":"\u00e9","token":"SECRET"}`, 'latin1'),
     Buffer.from(`payload=${encodeURIComponent(json)}`),
     Buffer.from(`a ${json}`),
+    Buffer.from('{"\\u0074oken":"SECRET"'),
+    Buffer.from('no secret'),
   ];
   for (const body of bodies) await intake.reject(new UnsupportedMedia('Send JSON.'), body, routeOf('other'));
   const kept = (await quarantine()).map(({ body }) => String(body));
-  const isHash = (text: string) => /^\d+ bytes that are no text, SHA-256 [\da-f]{64}$/.test(text);
-  expect(kept.filter(isHash)).toHaveLength(3);
-  expect(kept.filter((text) => text.endsWith('[redacted]'))).toHaveLength(2);
-  expect(kept.join()).not.toContain('SECRET');
+  const isHash = (text: string) => /^\d+ bytes that are no JSON, SHA-256 [\da-f]{64}$/.test(text);
+  expect(kept.filter((text) => !isHash(text))).toEqual(['no secret']);
 });
 
 it('a body that PostgreSQL refuses is rejected alone, and its neighbours are stored', async () => {

@@ -77,7 +77,7 @@ it('moves what the intake has spilled into the database, and what is no callback
   );
   const kept = `select convert_from(body, 'UTF8') as body, acknowledged from receiver.quarantine`;
   expect(await database.rows(kept)).toEqual([
-    { body: expect.stringContaining('3 bytes that are no text'), acknowledged: true },
+    { body: expect.stringContaining('3 bytes that are no JSON'), acknowledged: true },
   ]);
 });
 
