@@ -53,8 +53,6 @@ export async function findCallbacks(
   return { callbacks, isOfPatient: (ownerHash) => erased.has(ownerHash) };
 }
 
-const maxRecordsAtOnce = 500;
-
 /** The callbacks of records, and behind them of those that refer to them, which belong to people of the gate. */
 export async function findReductions(
   client: pg.ClientBase,
@@ -64,23 +62,10 @@ export async function findReductions(
 ): Promise<Reduction[]> {
   const owners = openOwners(client, gate.hash, incoming);
   const reductions = new Map<RecordCallback, Reduction>();
-  const waiting = new Map<string, RecordKey>();
-  const enqueue = (keys: readonly RecordKey[]) => {
-    for (const key of keys) waiting.set(subjectOf(key), key);
-  };
-  enqueue([...incoming, ...records]);
-  while (waiting.size > 0) {
-    const wave = [...waiting].slice(0, maxRecordsAtOnce);
-    for (const [subject] of wave) waiting.delete(subject);
-    const added = await owners.read(wave.map(([, record]) => record));
-    const open = wave.map(([subject, record]) => ({
-      subject,
-      callbacks: owners
-        .callbacksOf(record)
-        .filter((callback) => !callback.isReduced && !reductions.has(callback)),
-    }));
-    const referred = await owners.readReferred(open.flatMap(({ callbacks }) => callbacks));
-    const hashes = [...added, ...referred].flatMap(([subject, callbacks]) => [
+  /** @returns the subjects of records with callbacks that are reduced now */
+  const reduceRecords = async (keys: readonly RecordKey[]) => {
+    const added = await owners.read(keys);
+    const hashes = [...added].flatMap(([subject, callbacks]) => [
       gate.hash(subject),
       ...callbacks.flatMap(({ patientHashes, delivery }) => [
         ...patientHashes,
@@ -88,21 +73,20 @@ export async function findReductions(
       ]),
     ]);
     if (hashes.length > 0) await gate.read(hashes);
-    const changed = open.filter(({ callbacks }) => {
+    const changed = keys.filter((record) => {
       const before = reductions.size;
+      const open = owners.callbacksOf(record).filter((one) => !one.isReduced && !reductions.has(one));
       // Those that name a patient first: the others may belong to the same one.
-      for (const isNaming of [true, false])
-        for (const callback of callbacks.filter(
-          ({ patientHashes }) => patientHashes.length > 0 === isNaming,
-        )) {
-          const reduction = reductionOf(callback, owners, gate, reductions);
-          if (reduction) reductions.set(callback, reduction);
-        }
+      for (const callback of open.toSorted((a, b) => b.patientHashes.length - a.patientHashes.length)) {
+        const reduction = reductionOf(callback, owners, gate, reductions);
+        if (reduction) reductions.set(callback, reduction);
+      }
       return reductions.size > before;
     });
-    const subjects = changed.map(({ subject }) => subject);
-    enqueue(await recordsReferringTo(client, subjects, incoming));
-  }
+    return changed.map(subjectOf);
+  };
+  const changed = await reduceRecords([...incoming, ...records]);
+  await reduceRecords(await recordsReferringTo(client, changed, incoming));
   return [...reductions.values()];
 }
 

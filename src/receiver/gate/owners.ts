@@ -32,10 +32,13 @@ type CallbacksOfRecords = Map<string, RecordCallback[]>;
 export type Hash = (subject: string) => string;
 
 export interface Owners {
-  /** @returns the records that were not read before */
+  /**
+   * Reads records, and those that they refer to where their own callbacks do not say whose they are. A record that others refer
+   * to refers to none.
+   *
+   * @returns the records that were not read before
+   */
   read: (records: readonly RecordKey[]) => Promise<CallbacksOfRecords>;
-  /** Reads the records that say whose these callbacks are, where their own do not. @returns as `read` */
-  readReferred: (callbacks: readonly RecordCallback[]) => Promise<CallbacksOfRecords>;
   callbacksOf: (record: RecordKey) => readonly RecordCallback[];
   /** The callbacks that name the patients to whom a callback belongs. */
   namingOf: (callback: RecordCallback) => readonly RecordCallback[];
@@ -58,7 +61,7 @@ export function openOwners(client: pg.ClientBase, hash: Hash, incoming: readonly
   const lists: CallbacksOfRecords = new Map();
   const callbacksOf = (record: RecordKey) => lists.get(subjectOf(record)) ?? [];
 
-  const read = async (records: readonly RecordKey[]) => {
+  const readMissing = async (records: readonly RecordKey[]): Promise<CallbacksOfRecords> => {
     const missing = new Map(records.map((record) => [subjectOf(record), record]));
     for (const subject of missing.keys()) if (lists.has(subject)) missing.delete(subject);
     if (missing.size === 0) return new Map();
@@ -66,41 +69,27 @@ export function openOwners(client: pg.ClientBase, hash: Hash, incoming: readonly
     for (const [subject, callbacks] of added) lists.set(subject, callbacks);
     return added;
   };
-
-  const readReferred = async (callbacks: readonly RecordCallback[]) => {
-    const all: CallbacksOfRecords = new Map();
-    for (let open = callbacks; open.length > 0; ) {
-      const isUnclear = ({ patientHashes, nearest }: RecordCallback) =>
-        patientHashes.length === 0 && !nearest;
-      const added = await read(open.filter(isUnclear).flatMap(({ references }) => references));
-      for (const [subject, list] of added) all.set(subject, list);
-      open = [...added.values()].flat();
-    }
-    return all;
+  const read = async (records: readonly RecordKey[]) => {
+    const own = await readMissing(records);
+    const unclear = [...own.values()].flat().filter((callback) => namingOwn(callback).length === 0);
+    return new Map([...own, ...(await readMissing(unclear.flatMap(({ references }) => references)))]);
   };
 
-  const namingReferred = ({ references }: RecordCallback, version: string, seen: Set<string>) =>
-    references.flatMap((record): RecordCallback[] => {
-      const subject = subjectOf(record);
-      if (seen.has(subject)) return [];
-      seen.add(subject);
-      const callbacks = callbacksOf(record);
-      const nearest = nearestNaming(callbacks, version);
-      return nearest ? [nearest] : callbacks.flatMap((other) => namingReferred(other, version, seen));
-    });
+  const namingOwn = (callback: RecordCallback) =>
+    callback.patientHashes.length > 0 ? [callback] : [callback.nearest ?? []].flat();
   const namingOf = (callback: RecordCallback) => {
-    if (callback.patientHashes.length > 0) return [callback];
-    if (callback.nearest) return [callback.nearest];
-    return namingReferred(callback, callback.delivery.version, new Set());
+    const own = namingOwn(callback);
+    if (own.length > 0) return own;
+    const { references, delivery } = callback;
+    return references.flatMap((record) => nearestNaming(callbacksOf(record), delivery.version) ?? []);
   };
-  return { read, readReferred, callbacksOf, namingOf };
+  return { read, callbacksOf, namingOf };
 }
 
 /** The salted hashes of the patients to whom callbacks of records belong, for each record. */
 export async function readOwners(client: pg.ClientBase, records: readonly RecordKey[]): Promise<string[][]> {
   const owners = openOwners(client, await openHash(client));
-  const read = await owners.read(records);
-  await owners.readReferred([...read.values()].flat());
+  await owners.read(records);
   return records.map((record) => {
     const naming = new Set(owners.callbacksOf(record).flatMap(owners.namingOf));
     return [...new Set([...naming].flatMap(({ patientHashes }) => patientHashes))];
