@@ -108,7 +108,7 @@ export function createIntake(options: IntakeOptions): Intake {
     },
 
     close: async () => {
-      await Promise.all([drained(), quarantine.drained()]);
+      await drained();
       await drift.close();
     },
   };

@@ -11,7 +11,7 @@ import { dayMs } from '../../common/days.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
 import { gate } from '../store/insert-deliveries.ts';
-import { createGroupCommit, Overloaded } from './group-commit.ts';
+import { Overloaded } from './group-commit.ts';
 import type { IntakeOptions } from './store-delivery.ts';
 
 /** A registered path (service-interface section 4.5). */
@@ -29,16 +29,13 @@ interface Quarantine {
    * @throws Unavailable
    */
   keep: (rejection: Rejection, body: Buffer, route: Route, acknowledged?: boolean) => Promise<Rejection>;
-  drained: () => Promise<void>;
 }
 
 const statement = `
 with ${gate}, rejected as materialized (
-  select distinct on (id) id, path, family, business_id, reason, errors, decode(body, 'hex') as body, subjects,
-         bool_or(acknowledged) over same as acknowledged, count(*) over same as count, event_ms
-  from jsonb_to_recordset($1::jsonb) as r(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text,
+  select id, path, family, business_id, reason, errors, decode(body, 'hex') as body, subjects, acknowledged, event_ms
+  from jsonb_to_record($1::jsonb) as r(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text,
     subjects text[], acknowledged boolean, event_ms float8)
-  window same as (partition by id) order by id
 ), asked as materialized (
   select id, unnest(subjects || concat('d:', id)) as subject from rejected where exists (select from receiver.erased)
 ), gated as materialized (
@@ -50,49 +47,38 @@ with ${gate}, rejected as materialized (
   insert into receiver.withheld (id, erasure, family, delivery, received_at)
   select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gated)), now() from gated on conflict do nothing
 )
-insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, subjects, acknowledged, count)
-select id, path, family, business_id, reason, errors, body, subjects, acknowledged, count from rejected
+insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, subjects, acknowledged)
+select id, path, family, business_id, reason, errors, body, subjects, acknowledged from rejected
 where id not in (select id from gated)
 on conflict (id) do update set
-  count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
+  count = q.count + 1, last_received_at = now(), replayed_at = null, reason = excluded.reason,
   errors = excluded.errors, subjects = excluded.subjects, acknowledged = q.acknowledged or excluded.acknowledged`;
 
-/** A subject takes PostgreSQL as long as so many bytes. */
-const bytesOfSubject = 100;
-
-interface RejectedBody extends RejectedContent {
-  rejection: Rejection;
-  body: Buffer;
-  route: Route;
-  acknowledged: boolean;
-}
+/** Beyond it senders have to try again: each body takes memory, and accepted callbacks need the connections. */
+const maxWaiting = 100;
 
 export function createQuarantine({ config, pool, families, circuit, log }: IntakeOptions): Quarantine {
-  const commits = createGroupCommit({
-    commit: async (bodies: RejectedBody[]) => {
-      const values = [JSON.stringify(bodies.map(toRow), storable)];
-      const query = { text: statement, query_timeout: config.times.databaseMs, values };
-      await circuit.run(() => pool.query(query));
-      return bodies.map(({ rejection }) => rejection);
-    },
-    weigh: ({ body, subjects }) => body.length + subjects.length * bytesOfSubject,
-    maxWeight: 4 * 1024 * 1024,
-    maxItems: 200,
-    maxWaiting: 1_000,
-    maxWaitingWeight: 32 * 1024 * 1024,
-  });
+  let waiting = 0;
   return {
     keep: async (rejection, body, route, acknowledged = false) => {
-      const content = readRejected(families, body, route.family);
+      if (waiting >= maxWaiting) throw new Unavailable(new Overloaded());
+      waiting += 1;
       try {
-        return await commits.append({ rejection, body, route, acknowledged, ...content });
+        const row = rowOf(rejection, body, route);
+        const content = readRejected(families, body, route.family);
+        const values = [JSON.stringify({ ...row, ...content, acknowledged }, storable)];
+        await circuit.run(() =>
+          pool.query({ text: statement, query_timeout: config.times.databaseMs, values }),
+        );
+        return rejection;
       } catch (err) {
-        if (!(err instanceof Overloaded || err instanceof StoreUnavailable))
+        if (!(err instanceof StoreUnavailable))
           log.limited('error', {}, 'a rejected body could not be stored', { err });
         throw new Unavailable(err);
+      } finally {
+        waiting -= 1;
       }
     },
-    drained: commits.drained,
   };
 }
 
@@ -134,11 +120,10 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
 }
 
 /** The same body at the same path is the same row. */
-function toRow({ rejection, body, route, ...row }: RejectedBody) {
-  const { reason, errors } = rejection;
+function rowOf({ reason, errors }: Rejection, body: Buffer, route: Route) {
   const hash = createHash('sha256').update(`${route.path}\n`).update(body).digest('hex');
   const id = uuidV8(hash.slice(0, 12), hash.slice(13));
-  return { ...row, ...route, id, reason, errors, body: rejectedWithoutSecrets(body).toString('hex') };
+  return { ...route, id, reason, errors, body: rejectedWithoutSecrets(body).toString('hex') };
 }
 
 /** The part of a text that jsonb takes. */
