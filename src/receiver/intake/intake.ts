@@ -59,7 +59,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const receivedAt = nextArrival();
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
-        if (await isExpired(delivery)) return dropExpired(delivery);
+        if (isExpired(delivery)) return dropExpired(delivery);
         const status = await store(delivery, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family: delivery.family });
         if (status === 'accepted') drift.observe(delivery.id, callback, unfitFields);
@@ -79,7 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
         const { id } = delivery;
-        if (await isExpired(delivery)) return { outcome: 'expired', id };
+        if (isExpired(delivery)) return { outcome: 'expired', id };
         if (dryRun) return { outcome: 'accepted', id };
         const outcome = await store(delivery, 'database');
         if (outcome === 'accepted') drift.observe(id, callback, unfitFields);
@@ -96,7 +96,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
         const { delivery } = readCallback(body, { expected, receivedAt, id });
         checkTenant(delivery);
-        if (await isExpired(delivery)) dropExpired(delivery);
+        if (isExpired(delivery)) dropExpired(delivery);
         else await store(delivery, 'database');
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.

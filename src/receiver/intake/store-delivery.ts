@@ -44,12 +44,11 @@ export type ListRecent = () => readonly StoredDelivery[];
 interface DeliveryStore {
   listRecent: ListRecent;
   /**
-   * Whether the event is older than what its family keeps, by both clocks. PostgreSQL is asked only where this process's clock
-   * says no.
+   * Whether the event is older than what its family keeps, by both clocks.
    *
-   * @throws InvalidCallback: no earlier event could replace what one of the future makes; Unavailable: that cannot be judged now
+   * @throws InvalidCallback: no earlier event could replace what one of the future makes
    */
-  isExpired: (delivery: Delivery) => Promise<boolean>;
+  isExpired: (delivery: Delivery) => boolean;
   /**
    * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable
    * @returns once it is durable
@@ -141,26 +140,16 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   };
 }
 
-async function isExpired(
-  { config, pool, clock }: IntakeOptions,
-  { id, eventMs, family, businessId, recordId }: Delivery,
-): Promise<boolean> {
+function isExpired({ config, clock }: IntakeOptions, { eventMs, family }: Delivery): boolean {
   const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
   const judge = (nowMs: number) => {
     if (eventMs > nowMs + dayMs) return 'future';
     return eventMs < nowMs - keptMs ? 'expired' : undefined;
   };
   const fault = byBothClocks(judge, Date.now(), clock.now());
-  if (fault === undefined) return false;
   if (fault === 'future')
     throw InvalidCallback.at('/event_time', 'must not be more than a day in the future');
-  // A record goes as a whole, once its newest event is too old: until then it takes late callbacks.
-  const text = `select from receiver.inbox where business_id = $1 and family = $2 and record_id = $3 limit 1`;
-  const values = [businessId, family, recordId];
-  const stored = await pool
-    .query({ text, values, query_timeout: config.times.databaseMs })
-    .catch((error) => Promise.reject(new Unavailable(error, id)));
-  return stored.rowCount === 0;
+  return fault === 'expired';
 }
 
 const commitLimits = {
