@@ -54,8 +54,6 @@ interface WaitingRecord extends RecordOfFamily {
 
 interface MergeCall extends MergeContext {
   log: Log;
-  /** Deliveries of a merge, by family: fewer where larger merges were too slow, so that each one gets further. */
-  sizes: Map<string, number>;
   /** By `performance.now()`. */
   endsAt: number;
   result: MergeResult;
@@ -82,7 +80,7 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
   const limits = { ...mergeLimits, ...changed };
   const fingerprint = fingerprintOf(families);
   const byName = new Map(families.map((family) => [family.name, family]));
-  const shared = { pool, log, fingerprint, limits, sizes: new Map<string, number>() };
+  const shared = { pool, log, fingerprint, limits };
   return async (name, { records, recordsChanges = true } = {}) => {
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
@@ -96,18 +94,15 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
 }
 
 async function mergeDue(call: MergeCall): Promise<void> {
-  const { family, sizes, limits, result } = call;
-  const size = sizes.get(family.name) ?? limits.maxDeliveries;
+  const { family, limits, result } = call;
+  const size = limits.maxDeliveries;
   const attempt = await mergeOnce(call, 'due', size, [size]);
   if (isFault(attempt)) {
-    if (attempt.fault === 'slow' || attempt.fault === 'locked')
-      sizes.set(family.name, Math.ceil(size / parts));
     result.isFull = attempt.fault !== 'foreign';
     return split(call, attempt, () => read(call, waitingOfDue(family), [size]));
   }
   const { isFull, isCaughtUp } = attempt;
   Object.assign(result, { isFull, isCaughtUp: isCaughtUp && !isFull });
-  sizes.set(family.name, Math.min(size * 2, limits.maxDeliveries));
 }
 
 async function mergeRecords(call: MergeCall, records: readonly RecordOfFamily[]): Promise<void> {
