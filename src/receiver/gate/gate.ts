@@ -90,9 +90,8 @@ export async function storeGated(
   });
 }
 
-/** Stored callbacks that are reduced at once, and about their bytes. */
-const maxStored = 500;
-const maxBytes = 500_000;
+/** Stored callbacks that are reduced at once. */
+const maxStored = 100;
 
 interface GateResult {
   /** The ids of new deliveries that were received before. */
@@ -110,7 +109,7 @@ interface ReductionWithBody extends Reduction {
 /**
  * Reduces what belongs to people who were erased: of new deliveries, which it stores, and of the callbacks of records, with
  * whatever refers to them. The originals are withheld, and those that were stored wait to be merged once more: with a record's
- * last callback its row goes. At most 500 stored ones are reduced; where that leaves some behind a new delivery, the worker
+ * last callback its row goes. At most 100 stored ones are reduced; where that leaves some behind a new delivery, the worker
  * continues their erasures.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
@@ -129,7 +128,10 @@ export async function applyGate(
   for (const delivery of incoming.toReversed())
     if (!duplicates.has(delivery.id)) unstored.set(delivery.id, delivery);
   const all = await findReductions(client, gate, [...unstored.values()], records);
-  const [stored, left] = takeLast(all.filter(({ isStored }) => isStored));
+  const ofInbox = all.filter(({ isStored }) => isStored);
+  // Callbacks that refer to others first: these find them.
+  const stored = ofInbox.slice(-maxStored);
+  const left = ofInbox.slice(0, -maxStored);
   const originals = await readStored(client, idsOf(stored));
   const reductions = [...all.filter(({ isStored }) => !isStored), ...stored].map((reduction) => {
     const { id, family } = reduction.delivery;
@@ -179,16 +181,6 @@ async function findDuplicates(
     (delivery) => isWithheldWhole(families, delivery) && erased.has(hash(`d:${delivery.id}`)),
   );
   return new Set([...rows, ...withheld].map(({ id }) => id));
-}
-
-/** Callbacks that refer to others first: these find them. @returns what is reduced now, and what is left */
-function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], left: readonly Reduction[]] {
-  let [from, bytes] = [stored.length, 0];
-  while (from > 0 && stored.length - from < maxStored && bytes < maxBytes) {
-    from -= 1;
-    bytes += stored[from]!.size;
-  }
-  return [stored.slice(from), stored.slice(0, from)];
 }
 
 export async function readStored(

@@ -15,8 +15,6 @@ type DeliveryHead = Omit<Delivery, 'body' | 'data'>;
 export interface RecordCallback {
   delivery: DeliveryHead;
   isStored: boolean;
-  /** About the bytes of a stored one. */
-  size: number;
   isReduced: boolean;
   /** The salted hashes of those that it names. */
   patientHashes: string[];
@@ -117,7 +115,7 @@ export function referencesOf({
 
 const heads = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId", version,
   to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
-  to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", pg_column_size(envelope) as size`;
+  to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
 
 async function readRecords(
   client: pg.ClientBase,
@@ -125,7 +123,7 @@ async function readRecords(
   incoming: readonly Delivery[],
   hash: Hash,
 ): Promise<CallbacksOfRecords> {
-  const { rows } = await client.query<DeliveryHead & { size: number }>(
+  const { rows } = await client.query<DeliveryHead>(
     `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(business, record, family)
      cross join lateral (
        select ${heads} from receiver.inbox where business_id = k.business and family = k.family and record_id = k.record offset 0
@@ -133,18 +131,18 @@ async function readRecords(
     [...keysOf(records), records.map(({ family }) => family)],
   );
   const lists: CallbacksOfRecords = new Map(records.map((record) => [subjectOf(record), []]));
-  const add = (delivery: DeliveryHead, isStored: boolean, size: number) => {
+  const add = (delivery: DeliveryHead, isStored: boolean) => {
     const patientHashes = delivery.subjects.flatMap((subject) => {
       if (subject.startsWith(hashedPrefix)) return [subject.slice(hashedPrefix.length)];
       return subject.startsWith('p:') ? [hash(subject)] : [];
     });
     const references = referencesOf(delivery);
-    const facts = { delivery, isStored, size, isReduced: isReduced(delivery) };
+    const facts = { delivery, isStored, isReduced: isReduced(delivery) };
     lists.get(subjectOf(delivery))?.push({ ...facts, patientHashes, nearest: undefined, references });
   };
-  for (const { size, ...head } of rows) add(head, true, size);
+  for (const delivery of rows) add(delivery, true);
   const stored = new Set(rows.map(({ id }) => id));
-  for (const delivery of incoming) if (!stored.has(delivery.id)) add(delivery, false, 0);
+  for (const delivery of incoming) if (!stored.has(delivery.id)) add(delivery, false);
   for (const callbacks of lists.values()) addNearest(callbacks);
   return lists;
 }
