@@ -12,7 +12,7 @@ const log = createLog('silent');
 
 /** All checks as a receiver with this configuration would see them, and those of a start. Changes nothing. */
 export async function diagnose(core: Core): Promise<Check[]> {
-  const stores = await openStores(core.config, core.pool, log, true);
+  const stores = await openStores(core.config, core.pool, log);
   try {
     const valid: Check = { name: 'configuration', status: 'ok', title: 'Each variable is valid', detail: '' };
     const server = await checkServer(core);

@@ -27,14 +27,8 @@ export interface Stores {
  * Opens the stores of a process; an unavailable store is no error. Takes two seconds at most.
  *
  * @param pool of the path, or of a command
- * @param isReadOnly for checks alone, which change nothing in Redis
  */
-export async function openStores(
-  config: Config,
-  pool: pg.Pool,
-  log: Log,
-  isReadOnly = false,
-): Promise<Stores> {
+export async function openStores(config: Config, pool: pg.Pool, log: Log): Promise<Stores> {
   const { redisUrl: url, times } = config;
   const circuit = databaseCircuit(pool, log, times.databaseMs);
   pool.on('error', (error) => void circuit.probeAfter(error));
@@ -42,7 +36,7 @@ export async function openStores(
   await clock.refresh();
   if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
 
-  const queue = openQueue({ url, config, log, isReadOnly });
+  const queue = openQueue({ url, config, log });
   const fallback = createFallback({ url, config, log });
   // The sweep finds what has no job.
   await withTimeout(openingMs, Promise.all([queue.opening, fallback.opening])).catch(() => {});

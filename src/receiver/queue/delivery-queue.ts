@@ -63,8 +63,6 @@ const pauseOf = (attempts: number, error?: Error): number => {
 interface QueueOptions {
   url: string;
   config: Config;
-  /** Writes no settings of the queue into Redis. */
-  isReadOnly?: boolean;
   log: Log;
 }
 
@@ -75,7 +73,7 @@ const sharedOptions = ({ queuePrefix }: Config) => ({
 });
 
 /** It needs no Redis for a start, and recovers by itself. */
-export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions): DeliveryQueue {
+export function openQueue({ url, config, log }: QueueOptions): DeliveryQueue {
   const { times } = config;
   const report = errorLogger(log, 'warn', 'the queue failed and goes on; deliveries wait for the sweep');
   const producer = connectProducer(url, times.redisMs).on('error', report);
@@ -84,7 +82,6 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
     connection: producer,
     defaultJobOptions: jobOptions,
     streams: { events: { maxLen: 100 } },
-    skipMetasUpdate: isReadOnly,
   }).on('error', report);
   const closing = new AbortController();
   let next = new Map<string, readonly string[]>();
