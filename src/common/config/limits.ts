@@ -36,8 +36,6 @@ export const times = {
   jobEveryMs: 100,
   /** Limit of a job, longer than any merge: one that hangs frees its place. */
   jobMs: 45_000,
-  /** After which a job asks for its deliveries while others of the family have a backlog. */
-  backlogLookMs: 1_000,
   /** After which another worker takes the jobs of one that is frozen or gone, and how often workers look for such jobs. */
   jobLockMs: 30_000,
   /** Pause of a job whose tables are made for other families: another worker may have them. */

@@ -85,7 +85,7 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
     const counts = { merged: 0, written: 0, deleted: 0, waiting: 0, failed: 0 };
-    const result: MergeResult = { outcome: 'done', ...counts, isFull: false, isCaughtUp: false, left: [] };
+    const result: MergeResult = { outcome: 'done', ...counts, isFull: false, left: [] };
     const endsAt = performance.now() + limits.runMs;
     const call = { ...shared, family, recordsChanges, endsAt, result };
     await (records ? mergeRecords(call, records) : mergeDue(call));
@@ -101,8 +101,7 @@ async function mergeDue(call: MergeCall): Promise<void> {
     result.isFull = attempt.fault !== 'foreign';
     return split(call, attempt, () => read(call, waitingOfDue(family), [size]));
   }
-  const { isFull, isCaughtUp } = attempt;
-  Object.assign(result, { isFull, isCaughtUp: isCaughtUp && !isFull });
+  result.isFull = attempt.isFull;
 }
 
 async function mergeRecords(call: MergeCall, records: readonly RecordOfFamily[]): Promise<void> {

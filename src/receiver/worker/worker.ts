@@ -30,8 +30,6 @@ export interface Worker {
 /** It waits for a merge, never for a pause: then jobs of one family would keep those of others out. */
 interface WaitingJob {
   ids: readonly string[];
-  /** By `performance.now()`. */
-  since: number;
   resolve: () => void;
   reject: (error: Error) => void;
 }
@@ -49,7 +47,7 @@ interface Turn {
 
 const minPauseMs = 250;
 const maxPauseMs = 5_000;
-/** Deliveries that are looked up at once: jobs are taken until they have as many. */
+/** Deliveries that are looked up at once while there is a backlog: jobs are taken until they have as many. */
 const maxIds = 500;
 const lookMs = 5_000;
 
@@ -79,7 +77,7 @@ export function startWorker(options: WorkerOptions): Worker {
     if (!turn) throw new OtherFamilies();
     if (turn.pausedBy && turn.pausedUntil > performance.now()) throw turn.pausedBy;
     await new Promise<void>((resolve, reject) => {
-      const job = { ids, since: performance.now(), resolve, reject };
+      const job = { ids, resolve, reject };
       turn.jobs.add(job);
       signal.addEventListener('abort', () => turn.jobs.delete(job));
       wake(name);
@@ -127,19 +125,16 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-async function takeTurn({ merge, pool, times, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
+async function takeTurn({ merge, pool, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
   turn.isDue = false;
   const jobs = [...turn.jobs];
   try {
-    const { outcome, reason = outcome, isFull, isCaughtUp, merged, waiting, failed } = await merge(name);
+    const { outcome, reason = outcome, isFull, merged, failed } = await merge(name);
     applied.inc(merged);
     refused.inc(failed);
-    const isBehind = outcome === 'done' && isFull && waiting + failed === 0;
-    const [oldest] = jobs;
-    if (isCaughtUp) endJobs(turn, jobs, []);
-    // While the family has a backlog, only jobs that have waited for long are looked up.
-    else if (oldest && !(isBehind && performance.now() - oldest.since < times.backlogLookMs)) {
-      const tried = firstJobs(jobs);
+    // While the family has a backlog, the first jobs alone may have ended.
+    const tried = isFull ? firstJobs(jobs) : jobs;
+    if (tried.length > 0) {
       const values = [name, tried.flatMap(({ ids }) => ids)];
       const { rows } = await pool.query<WaitingState>({ text: waitingStates, values, query_timeout: lookMs });
       endJobs(turn, tried, rows, isFull || outcome !== 'done');

@@ -155,11 +155,7 @@ it('a job in front of a backlog of its family ends before that', async () => {
     await backlog.promise;
     if ((await count('receipts')) > 1) await end.promise;
   };
-  const { jobs, store, untilCount, enqueue } = await begin(
-    { backlogLookMs: 0 },
-    { maxDeliveries: 1 },
-    beforeMerge,
-  );
+  const { jobs, store, untilCount, enqueue } = await begin({}, { maxDeliveries: 1 }, beforeMerge);
   // Otherwise a worker that waits here would not stop.
   closeLater(async () => [backlog, end].forEach(({ open }) => void open()));
   const receipts = Array.from({ length: 10 }, (_, n) => receiptOf(n));

@@ -3,7 +3,7 @@
 
 import { cached, type Family, hasPersonalKey } from '../../../callbacks/families/family.ts';
 import { columnsOf, isRowOf, keyOf, literal, quoted, tableOf, valuesOf } from '../columns.ts';
-import { dueDeliveries, growingPause, hasOthers } from './pending.ts';
+import { dueDeliveries, growingPause } from './pending.ts';
 
 export interface MergeTotals {
   /** Deliveries that wait no longer. */
@@ -16,8 +16,6 @@ export interface MergeTotals {
   waiting: number;
   /** More may be due than was taken. */
   isFull: boolean;
-  /** No delivery of the family waits, or has failed; `false`: perhaps one. */
-  isCaughtUp: boolean;
 }
 
 /** Returned in place of rows: no time-out ends a frozen client that is being sent rows. */
@@ -192,6 +190,5 @@ select exists (select from current_tables) as "isCurrent", (select count(*) from
        (select count(*) from applied)::int as merged,
        (select count(*) from postponed)::int as waiting,
        ${isDue ? '(select count(*) from due) >= $3::int' : 'false'} as "isFull",
-       ${isDue ? `(select count(*) from due) = (select count(*) from applied) and not ${hasOthers(family)}` : 'false'} as "isCaughtUp",
        ${isDue ? 'array[]::int[]' : 'array(select n::int from locked_records where not is_locked)'} as locked`;
 }

@@ -16,10 +16,6 @@ due as materialized (
   where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${size}::int
 )`;
 
-/** SQL for whether one is put off, or has failed. */
-export const hasOthers = ({ name }: Family): string =>
-  `exists (select from receiver.pending_deliveries where family = ${literal(name)} and next_at > statement_timestamp())`;
-
 /** Deliveries of a family, $1, that are not applied, among $2: `waitMs` is Infinity where PostgreSQL has refused the data. */
 export const waitingStates = `
 select id, error, (1000 * (extract(epoch from next_at) - extract(epoch from now())))::float8 as "waitMs"
