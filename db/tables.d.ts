@@ -64,6 +64,7 @@ export interface Tables {
   'reporting.schedule': View<{ business_id: string; appointment_id: string; day: Date; starts_at: Date; status: string; state: string; clinic_id: string; doctor_id: string; patient_id: string; booked_at: Date; partner_appointment_id: string; partner_clinic_id: string; partner_doctor_id: string; partner_patient_id: string; client_id: string; delivery_id: string; patient_name: string; mobile: string }>;
   'reporting.schema_drift': View<{ event: string; field: string; kind: string; value: string; count: string; first_seen: Date; last_seen: Date; example_delivery: string }>;
   'reporting.silence': View<{ business_id: string; family: string; last_received_at: Date; present_gap: { days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }; expected_callbacks: string; out_of_the_ordinary: boolean }>;
+  'reporting.takings': View<{ business_id: string; receipt_id: string; day: Date; month: string; kind: string; clinic_id: string; doctor_id: string; collected_amount: string; refunded_amount: string; receipts: number; net_amount: string; due_amount: string }>;
 }
 
 /** What the functions return; of one that returns rows, a row. */

@@ -147,6 +147,17 @@ from (
 ) p
 where amount <> 0;
 
+-- The kind is a constant, so that a condition on it reads one part alone.
+create or replace view reporting.takings as
+select business_id, receipt_id, day, to_char(day, 'YYYY-MM') as month, 'receipt' as kind, nullif(clinic_id, '') as clinic_id,
+       nullif(doctor_id, '') as doctor_id, 0::numeric as collected_amount, 0::numeric as refunded_amount, 1 as receipts, net_amount, due_amount
+from reporting.receipts
+where not reporting.is_failed(status)
+union all
+select business_id, receipt_id, day, to_char(day, 'YYYY-MM'), 'payment', nullif(clinic_id, ''), nullif(doctor_id, ''), amount,
+       greatest(-amount, 0), 0, 0, 0
+from reporting.payments;
+
 comment on view reporting.receipt_callbacks    is 'What each callback said about a receipt; receipt_history and receipts_as_of are made of it';
 comment on view reporting.all_receipts         is 'The newest version of each receipt, with deleted and failed ones';
 comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones; sums leave out failed ones, see is_failed';
@@ -156,5 +167,6 @@ comment on view reporting.outstanding_by_phone is 'The amounts due of each phone
 comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted and has not failed';
 comment on view reporting.receipt_history      is 'What was known of each receipt with each of its callbacks, one row each; order by version';
 comment on view reporting.payments             is 'What came in or went back: a row for each callback that changed the paid amount of a receipt, on the day of its event. The interface tells of no payments, only of amounts paid. A receipt that is deleted keeps its payments, since nothing says that money went back, and an amount that is not known (null) moves none; those of failed receipts are left out';
+comment on view reporting.takings              is 'What was billed and what was collected, to be added up by day, month, clinic or doctor: a row for each receipt on its day, and one for each payment on the day on which the money came in or went back; without failed receipts';
 comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, without failed ones, for each business, clinic and doctor';
 comment on function reporting.receipts_as_of   is 'The rows of all_receipts as they follow from the callbacks that were stored by a moment, deleted ones included';

@@ -270,7 +270,7 @@ it('Today has the sums of today, and what was collected today, also for older re
   const visitor = await visitAs(openApp(database, { reportTimezone }).app, database, ['viewer']);
   const { text } = await visitor.get('/today').expect(200);
   for (const sum of ['₹1,550.50', '₹1,380', '₹450.50']) expect(text).toContain(sum);
-  for (const path of ['/payments', '/takings', '/takings?by=clinic'])
+  for (const path of ['/payments', '/takings', '/takings-by-clinic'])
     expect((await visitor.get(path).expect(200)).text).toContain('<b>₹1,380</b>');
 });
 

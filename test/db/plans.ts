@@ -159,10 +159,9 @@ function pagesOf(
     ...lists.map((list) => `/${list.name}`),
     ...Object.entries(places).flatMap(([kind, place]) => [
       pathTo('/receipts', { [kind]: place }),
-      ...['day', 'month', 'doctor', 'clinic'].map((by) => pathTo('/takings', { by, [kind]: place })),
+      ...lists.filter(({ groupBy }) => groupBy).map(({ name }) => pathTo(`/${name}`, { [kind]: place })),
     ]),
     ...[
-      '/takings',
       '/receipts?state=unpaid',
       '/callbacks?state=failed',
       '/callbacks?state=waiting',

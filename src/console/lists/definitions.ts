@@ -1,7 +1,8 @@
+import { monthEnd } from '../../common/days.ts';
 import { words } from '../../common/words.ts';
-import { recordHref } from '../ui/context.ts';
-import { defineList, type List } from './list.ts';
-import { ages } from './ranges.ts';
+import { hrefTo, recordHref } from '../ui/context.ts';
+import { type Definition, defineList, type List } from './list.ts';
+import { ages, nameOfMonth } from './ranges.ts';
 import { systemLists } from './system-lists.ts';
 
 /** The newest name and phone on a receipt of the patient, of whom the view has only the id. */
@@ -16,6 +17,32 @@ const withPerson = (view: string) => {
 const places = 'doctor_id clinic_id';
 const money = 'net_amount paid_amount due_amount';
 const byReceipt = 'issued_at desc, business_id, receipt_id';
+const byDay = (day: string, last = day) => ({ range: undefined, from: day, to: last });
+/** What leads from a group of takings to its payments, or from a month to its days. */
+const takingsLinks: List['links'] = {
+  day: ({ day }, entered) => hrefTo('/payments', { ...entered, ...byDay(day!) }),
+  month: ({ month }, entered) =>
+    hrefTo('/takings', { ...entered, ...byDay(`${month}-01`, monthEnd(`${month}-01`)) }),
+  doctor_id: ({ doctor_id: doctor }, entered) =>
+    doctor ? hrefTo('/payments', { ...entered, doctor }) : undefined,
+  clinic_id: ({ clinic_id: clinic }, entered) =>
+    clinic ? hrefTo('/payments', { ...entered, clinic }) : undefined,
+};
+const takingsBy = (by: string, groupBy: string, order = 'collected_amount desc nulls last'): Definition => ({
+  name: by === 'day' ? 'takings' : `takings-by-${by}`,
+  title: `Takings by ${by}`,
+  unit: [by, `${by}s`],
+  tab: ['takings', `By ${by}`],
+  source: 'reporting.takings',
+  columns: `${groupBy} collected_amount refunded_amount receipts net_amount due_amount`,
+  own: { before_amount: { label: 'Before', kind: 'amount' }, change: { label: 'Change', kind: 'code' } },
+  links: takingsLinks,
+  groupBy,
+  order,
+  leadsWithBusiness: true,
+  range: 'this_month',
+  phone: `${groupBy} collected_amount receipts net_amount`,
+});
 /** A column that leads to the record of a family. */
 const toRecord = (column: string, family: string, key: string): List['links'] => ({
   [column]: (row) =>
@@ -122,13 +149,27 @@ export const lists: readonly List[] = [
     states: appointmentStates,
     phone: 'booked_at doctor_id name state',
   }),
+  defineList(takingsBy('day', 'day', 'day desc')),
+  defineList({
+    ...takingsBy('month', 'month', 'month desc'),
+    // What was collected takes longer than a page may.
+    source: "(select * from reporting.takings where kind = 'receipt')",
+    columns: 'month receipts net_amount due_amount',
+    words: { month: nameOfMonth },
+    range: 'last_13_months',
+    isKept: true,
+    phone: 'month net_amount receipts due_amount',
+  }),
+  defineList(takingsBy('doctor', 'doctor_id')),
+  defineList(takingsBy('clinic', 'clinic_id')),
   defineList({
     name: 'payments',
     title: 'Payments and refunds',
     unit: ['payment', 'payments'],
     tab: ['takings', 'Each payment'],
+    // A left join, so that the days of the payments come first.
     source: `(select p.*, r.receipt_number, r.name, r.mobile from reporting.payments p
-      join public.receipts r using (business_id, receipt_id))`,
+      left join public.receipts r using (business_id, receipt_id))`,
     columns: `paid_at amount kind receipt_number name mobile ${places}`,
     also: 'business_id receipt_id day patient_id delivery_id',
     links: toReceipt,

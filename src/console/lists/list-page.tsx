@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import { monthEnd } from '../../common/days.ts';
 import { titled, words } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
@@ -23,6 +22,8 @@ interface ListPageProps {
   /** The totals of all matching rows. */
   totals: Totals;
   ages: readonly AgeSum[] | undefined;
+  /** How much more or less was collected, and in place of what. */
+  change?: string | undefined;
 }
 
 /** The filters of a list, and its files: they stand beside the title. */
@@ -100,9 +101,8 @@ export function PlaceChip({ kind, ...page }: PlaceProps) {
 }
 
 /** Pages that are no lists, and stand among the tabs of some. */
-const pagesBeside: Record<string, readonly (readonly [name: string, path: string, by?: string])[]> = {
+const pagesBeside: Record<string, readonly (readonly [name: string, path: string])[]> = {
   appointments: [['Busy hours', '/hours']],
-  takings: ['day', 'month', 'doctor', 'clinic'].map((by) => [`By ${by}`, '/takings', by]),
 };
 
 interface TabsProps {
@@ -112,34 +112,27 @@ interface TabsProps {
   current: string;
 }
 
-/** The days that another list of the group shows, too. Appointments have two kinds of days: of the time, and of the booking. */
-function periodOf(group: string, { by, month, range, from, to }: Values): Values {
-  if (group === 'appointments') return {};
-  if (by) return month ? { from: `${month}-01`, to: monthEnd(`${month}-01`) } : { range: 'this_month' };
-  return { range, from, to };
-}
-
-/** Lists of a group, and pages beside them. The place and the days that are chosen stay. */
+/** Lists of a group, and pages beside them. The days and the places that are chosen stay. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
-  const { business, clinic, doctor, from, month = from?.slice(0, 7) } = entered;
-  const period = periodOf(group, entered);
-  const place = { business, clinic, doctor };
-  const hrefs = [
-    ...(pagesBeside[group] ?? []).map(
-      ([name, path, by]) => [name, hrefTo(path, { by, month: by && month, ...place })] as const,
-    ),
-    ...lists
-      .filter(({ tab }) => tab[0] === group)
-      .map(({ name, tab }) => [tab[1], hrefTo(`/${name}`, { ...place, ...period })] as const),
-  ];
-  const tabs = hrefs.map(([name, href]) => ({ name, href, current: name === current }));
+  const { range, from, to, business, clinic, doctor } = entered;
+  const pages = lists
+    .filter(({ tab }) => tab[0] === group)
+    .map(({ name, tab }) => [tab[1], `/${name}`] as const);
+  const tabs = [...pages, ...(pagesBeside[group] ?? [])].map(([name, path]) => {
+    const href = hrefTo(path, { range, from, to, business, clinic, doctor });
+    return { name, href, current: name === current };
+  });
   return <Tabs label={group} tabs={tabs} />;
 }
 
 export function ListPage(props: ListPageProps) {
   const { request, rows } = props;
   const { aliases } = useVisit();
-  const { list, entered } = request;
+  const { list } = request;
+  // Payments are those of today unless other days are asked for.
+  const range = request.entered.range ?? list.range;
+  const isOfDays = request.entered.from || request.entered.to || !list.groupBy || list.isKept;
+  const entered = isOfDays ? request.entered : { ...request.entered, range };
   return (
     <>
       <GroupTabs group={list.tab[0]} current={list.tab[1]} entered={entered} />
@@ -147,9 +140,8 @@ export function ListPage(props: ListPageProps) {
       <TotalsLine {...props} />
       {props.ages && <Ages entered={entered} ages={props.ages} />}
       <Rows
-        list={list}
-        rows={rows}
-        columns={columnsOf(request).map(({ name }) => name)}
+        {...{ list, rows, entered }}
+        columns={[...columnsOf(request).map(({ name }) => name), ...Object.keys(list.own)]}
         empty="Nothing matches. Choose other days, or remove a filter."
         printed={describeSelection(request, aliases)}
       />
@@ -158,7 +150,7 @@ export function ListPage(props: ListPageProps) {
   );
 }
 
-function TotalsLine({ request, totals }: ListPageProps) {
+function TotalsLine({ request, totals, change = '' }: ListPageProps) {
   const { list, entered } = request;
   const limit = formatCount(maxCounted);
   if (totals.rows > maxCounted)
@@ -167,7 +159,8 @@ function TotalsLine({ request, totals }: ListPageProps) {
     .filter(({ name }) => Object.hasOwn(totals.sums, name))
     .map(({ name, label, kind }) => {
       const format = kind === 'amount' ? formatAmount : formatCount;
-      return { value: format(totals.sums[name] ?? 0), label: label.toLowerCase() };
+      const compared = name === 'collected_amount' ? change : '';
+      return { value: format(totals.sums[name] ?? 0), label: `${label.toLowerCase()}${compared}` };
     });
   return (
     <>

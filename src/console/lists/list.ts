@@ -9,6 +9,7 @@ import {
   viewColumn,
 } from '../../receiver/store/view-columns.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
+import type { Values } from '../ui/context.ts';
 import type { ListRow } from './query.ts';
 import type { RangeName } from './ranges.ts';
 
@@ -34,9 +35,13 @@ export interface List {
   /** Columns that no view has. */
   own: Readonly<Record<string, ViewColumnFacts>>;
   /** Columns that lead to another page. */
-  links: Readonly<Record<string, (row: ListRow) => string | undefined>>;
+  links: Readonly<Record<string, (row: ListRow, entered: Values) => string | undefined>>;
   /** The words for a value. */
   words: Readonly<Record<string, (value: string) => string>>;
+  /** A row has all that is equal in this column, and sums in the others. It is compared with as many days before. */
+  groupBy?: string;
+  /** Its rows may be ten minutes old. */
+  isKept?: true;
   /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
   /** The indexes below begin with the business, so that a query has to name one. */
@@ -63,7 +68,9 @@ export interface List {
 }
 
 type Texts = Record<'columns' | 'phone', string> & { also?: string; source: string | Sql };
-type Definition = Pick<List, 'name' | 'title' | 'unit' | 'order'> & Partial<Omit<List, keyof Texts>> & Texts;
+export type Definition = Pick<List, 'name' | 'title' | 'unit' | 'order'> &
+  Partial<Omit<List, keyof Texts>> &
+  Texts;
 
 const split = (names: string) => names.split(/\s+/).filter(Boolean);
 
@@ -91,7 +98,7 @@ export const defineList = ({
     columns: shown,
     also: more,
     phone: split(phone),
-    places: aliasKinds.filter((kind) => [...shown, ...more].includes(`${kind}_id`)),
+    places: aliasKinds.filter((kind) => list.groupBy || [...shown, ...more].includes(`${kind}_id`)),
     subjects: (['patient_id', 'delivery_id'] as const).filter((name) => more.includes(name)),
   };
 };

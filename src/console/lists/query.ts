@@ -2,6 +2,7 @@ import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { spaces } from '../../callbacks/subjects.ts';
 import type { ViewColumn } from '../../receiver/store/view-columns.ts';
 import type { Values } from '../ui/context.ts';
+import { sumOf } from '../ui/values.tsx';
 import { columnIn, type List } from './list.ts';
 import { type Age, ageNames, ages } from './ranges.ts';
 import { read, textArray } from './read.ts';
@@ -40,7 +41,7 @@ export interface ListQuery {
 
 /** The columns of a list that the user may see. */
 export function columnsOf({ list, isPersonal, businesses, filter }: ListQuery): ViewColumn[] {
-  const isOne = businesses.length < 2 || filter.business || !list.places.includes('business');
+  const isOne = businesses.length < 2 || filter.business || list.groupBy || !list.places.includes('business');
   const several = isOne ? [] : ['business_id'];
   return [...list.columns, ...several]
     .map((name) => columnIn(list, name))
@@ -72,6 +73,9 @@ export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuil
   const { list, filter, businesses } = query;
   const { from, to, chosen = {}, given = [] } = filter;
   const ids = list.places.filter((kind) => filter[kind]);
+  const isOfAny = sql`business_id = any(${textArray(businesses)})`;
+  // Payments of all businesses are found by their days alone.
+  const isOf = list.groupBy ? sql`(kind = 'payment' or ${isOfAny})` : isOfAny;
   const conditions = [
     sql`true`,
     ...ids.map((kind) => sql`l.${sql.ref(`${kind}_id`)} = ${filter[kind]}`),
@@ -79,10 +83,14 @@ export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuil
     to && sql`day <= ${to}::date`,
     ...Object.entries(chosen).map(([name, value]) => isChosen(list, name, value!)),
     ...given,
-    list.leadsWithBusiness && !filter.business && sql`business_id = any(${textArray(businesses)})`,
+    list.leadsWithBusiness && !filter.business && isOf,
     where,
   ].filter((condition) => typeof condition === 'object');
-  return sql`from ${list.source} l where ${sql.join(conditions, sql` and `)}`;
+  const rows = sql`from ${list.source} l where ${sql.join(conditions, sql` and `)}`;
+  if (!list.groupBy) return rows;
+  const [group, ...columns] = list.columns.map((name) => sql.ref(name));
+  const sums = columns.map((name) => sql`sum(${name}) as ${name}`);
+  return sql`from (select ${sql.join([group, ...sums])} ${rows} group by ${group}) l`;
 }
 
 function isChosen(list: List, name: string, value: string): RawBuilder<boolean> {
@@ -136,6 +144,10 @@ export function queryRows(
 export const readPage = (db: Db, query: ListQuery, columns: readonly ViewColumn[], page: number) =>
   read(db, queryRows(query, columns, { limit: pageRows + 1, offset: (page - 1) * pageRows }));
 
+/** Reads all rows of a list that has groups. */
+export const readGroups = (db: Db, query: ListQuery) =>
+  read(db, queryRows(query, columnsOf(query), { limit: maxCounted }));
+
 export interface Totals {
   /** At most one more than `maxCounted`: then there are no sums. */
   rows: number;
@@ -158,6 +170,13 @@ export async function readTotals(db: Db, query: ListQuery): Promise<Totals> {
       from (select ${sql.join(names)} ${matching(query)} limit ${maxCounted + 1}) counted`,
   );
   return totals!.rows > maxCounted ? { ...totals!, sums: {} } : totals!;
+}
+
+/** The totals of groups. */
+export function addUp(query: ListQuery, groups: readonly ListRow[]): Totals {
+  const summed = columnsOf(query).filter((column) => column.summed);
+  const sums = summed.map(({ name }) => [name, sumOf(groups, (row) => Number(row[name] ?? 0)).toFixed(2)]);
+  return { rows: groups.length, others: 0, sums: Object.fromEntries(sums) };
 }
 
 export interface AgeSum {

@@ -16,7 +16,7 @@ export const ranges = {
   last_month: (today) => [lastMonth(today), monthEnd(lastMonth(today))],
   last_7_days: (today) => [addDays(today, -6), today],
   last_30_days: (today) => [addDays(today, -29), today],
-  last_365_days: (today) => [addDays(today, -364), today],
+  last_13_months: (today) => [addMonths(today, -12), today],
   this_year: (today) => [thisYear(today), today],
   tomorrow: (today) => [addDays(today, 1), addDays(today, 1)],
   next_7_days: (today) => [today, addDays(today, 6)],
@@ -28,6 +28,9 @@ export const daysOfRange = (range: RangeName, today: string): readonly [from?: s
   ranges[range](today);
 
 export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
+
+/** A month such as 2026-11 for people. */
+export const nameOfMonth = (month: string) => formatDay(`${month}-01`).replace(/^1 /, '');
 
 /** Ages of an amount due, in days: the least and the greatest. */
 export const ages = {

@@ -3,7 +3,7 @@ import { formatDay } from '../../common/days.ts';
 import { parseMoment } from '../../common/local-times.ts';
 import type { ViewColumn } from '../../receiver/store/view-columns.ts';
 import { isAliasKind } from '../../reconcile/aliases.ts';
-import { useVisit } from '../ui/context.ts';
+import { useVisit, type Values } from '../ui/context.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import {
   Amount,
@@ -34,10 +34,12 @@ interface RowsProps {
   label?: string;
   empty?: ComponentChildren;
   printed?: ComponentChildren;
+  /** What is chosen on the page, which its links keep. */
+  entered?: Values;
 }
 
 /** Rows of a list, each value by the kind of its column. */
-export function Rows({ list, columns, rows, label = list.title, ...table }: RowsProps) {
+export function Rows({ list, columns, rows, label = list.title, entered = {}, ...table }: RowsProps) {
   const shown = columns
     .filter((name) => !rows[0] || Object.hasOwn(rows[0], name))
     .map((name) => columnIn(list, name));
@@ -53,7 +55,12 @@ export function Rows({ list, columns, rows, label = list.title, ...table }: Rows
           ['text', 'person'].includes(kind) && 'wide',
           place && `at-${place}`,
         ];
-        const cell = (row: ListRow) => <Value {...{ list, column, row }} />;
+        const cell = (row: ListRow) => {
+          const href = list.links[name]?.(row, entered);
+          if (!row[name]?.trim()) return href ? <a href={href}>No number</a> : <Nothing />;
+          const value = <Value {...{ list, column, row }} />;
+          return href ? <a href={href}>{value}</a> : value;
+        };
         return [label, cell, classes.filter(Boolean).join(' ')];
       })}
     />
@@ -62,13 +69,10 @@ export function Rows({ list, columns, rows, label = list.title, ...table }: Rows
 
 function Value({ list, column: { name, kind }, row }: ValueProps) {
   const { patientHref } = useVisit();
-  const href = list.links[name]?.(row);
-  const value = row[name];
-  if (!value?.trim()) return href ? <a href={href}>No number</a> : <Nothing />;
+  const value = row[name]!;
   const plain =
     list.words[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
   if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
-  if (href) return <a href={href}>{kind === 'moment' ? <Moment at={parseMoment(value)} /> : plain}</a>;
   switch (kind) {
     case 'amount':
       return name === 'due_amount' && Number(value) === 0 ? <Nothing /> : <Amount value={value} />;
@@ -92,6 +96,6 @@ function Value({ list, column: { name, kind }, row }: ValueProps) {
     case 'reference':
       return <Id id={value} />;
     default:
-      return linkOf(value, name) ?? <>{value}</>;
+      return linkOf(value, name) ?? <>{plain}</>;
   }
 }

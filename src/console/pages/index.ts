@@ -8,14 +8,12 @@ import { names } from './names.tsx';
 import { patients } from './patients.tsx';
 import { records } from './records.tsx';
 import { search } from './search.tsx';
-import { takings } from './takings.tsx';
 import { today } from './today.tsx';
 
 export const pages: readonly Page[] = [
   today,
   listPages,
   hours,
-  takings,
   patients,
   search,
   records,

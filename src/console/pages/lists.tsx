@@ -6,6 +6,7 @@ import { type FormatName, formatNames } from '../lists/files.ts';
 import type { List } from '../lists/list.ts';
 import { ListBar, ListPage } from '../lists/list-page.tsx';
 import {
+  addUp,
   columnsOf,
   fileColumnsOf,
   type ListQuery,
@@ -21,6 +22,7 @@ import { hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
+import { createTakings } from './takings.tsx';
 
 /** Each has one of the few connections for minutes. */
 const maxDownloads = 2;
@@ -32,6 +34,7 @@ export const listPages: Page = (routes, context) => {
   const readRequest = (tx: Db, list: List, req: Request, res: Response) =>
     readListRequest(tx, list, req.query, context, visitOf(res), hasRole(res, 'desk'));
 
+  const readTakings = createTakings(config.reportTimezone);
   const own = lists.map((list) =>
     list.choices.family ? { ...list, choices: { ...list.choices, family: titlesOf(families) } } : list,
   );
@@ -39,16 +42,20 @@ export const listPages: Page = (routes, context) => {
     routes.get(`/${list.name}`, list.role, async (req, res) => {
       const { subjects, ...page } = await read(async (tx) => {
         const request = await readRequest(tx, list, req, res);
-        const found = await readPage(tx, request, fileColumnsOf(request), request.filter.page ?? 1);
+        const { page = 1 } = request.filter;
+        const { groups, ...taken } = list.groupBy ? await readTakings(tx, request) : {};
+        const found =
+          groups?.slice((page - 1) * pageRows) ?? (await readPage(tx, request, fileColumnsOf(request), page));
         const rows = found.slice(0, pageRows);
-        const totals = await readTotals(tx, request);
+        const totals = groups ? addUp(request, groups) : await readTotals(tx, request);
         const ages = list.choices.age ? await readAges(tx, request) : undefined;
         const { patients: subjects } = await summarize(tx, request, rows);
         const above =
           list.name === 'callbacks'
             ? await aboveCallbacks(tx, request, config.reportTimezone, req)
             : undefined;
-        return { request, rows, more: found.length > pageRows, totals, ages, subjects, above };
+        const more = found.length > pageRows;
+        return { request, rows, more, totals, ages, subjects, above, ...taken };
       });
       const { request, totals } = page;
       const { length: rows } = page.rows;

@@ -2,9 +2,16 @@ import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { addDays } from '../../common/days.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { listNamed } from '../lists/definitions.ts';
-import { type AgeSum, type ListQuery, type ListRow, type Part, queryRows, readAges } from '../lists/query.ts';
+import {
+  type AgeSum,
+  type ListQuery,
+  type ListRow,
+  type Part,
+  queryRows,
+  readAges,
+  readGroups,
+} from '../lists/query.ts';
 import { read, textArray } from '../lists/read.ts';
-import { readTaken, type Taken } from './taken.ts';
 
 /** What was collected on a day. */
 export interface Collected {
@@ -23,7 +30,7 @@ export async function readCollected(db: Db, day: string): Promise<Collected> {
 }
 
 export interface Figures {
-  clinics: Taken[];
+  clinics: ListRow[];
   ages: AgeSum[];
   expected: { expected: number; cancelled: number };
   next: ListRow[];
@@ -50,11 +57,10 @@ export async function readFigures(
       (count(*) filter (where state like 'cancelled%'))::int as cancelled
     from reporting.schedule where ${isTodays}`;
   return {
-    clinics: await readTaken(db, 'clinic', {
-      businesses: base.businesses,
-      places: {},
-      from: today,
-      to: today,
+    clinics: await readGroups(db, {
+      ...base,
+      list: listNamed('takings-by-clinic'),
+      filter: { from: today, to: today },
     }),
     ages: await readAges(db, { ...base, list: listNamed('unpaid'), filter: {} }),
     expected: (await read(db, expected))[0]!,

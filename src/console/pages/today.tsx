@@ -12,16 +12,7 @@ import { originOf } from '../sign-in/origin.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
 import { Hero } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
-import { Table } from '../ui/table.tsx';
-import {
-  Amount,
-  formatAmount,
-  formatChange,
-  formatCount,
-  formatCountOf,
-  Named,
-  sumOf,
-} from '../ui/values.tsx';
+import { formatAmount, formatChange, formatCount, formatCountOf, Named, sumOf } from '../ui/values.tsx';
 import {
   type Collected,
   type Figures,
@@ -123,7 +114,15 @@ function Today(props: TodayProps) {
           />
         </div>
         <div>
-          <Clinics {...props} />
+          <h2>By clinic</h2>
+          <Rows
+            list={listNamed('takings-by-clinic')}
+            label="Collected today, by clinic"
+            rows={props.clinics.slice(0, 12)}
+            entered={{ range: 'today' }}
+            empty="Nothing was billed or collected today."
+            columns={['clinic_id', 'collected_amount', 'net_amount', 'due_amount']}
+          />
           <h2>
             <a href={hrefTo('/unpaid')}>Unpaid, by age</a>
           </h2>
@@ -135,8 +134,8 @@ function Today(props: TodayProps) {
 }
 
 function Takings({ clinics, before, day, time }: TodayProps) {
-  const sum = (key: 'collected' | 'billed' | 'due') => sumOf(clinics, (row) => row[key]);
-  const now = sum('collected');
+  const sum = (name: string) => sumOf(clinics, (row) => Number(row[name] ?? 0));
+  const now = sum('collected_amount');
   // Nothing is known of days before the first payment; a later day without one is one of rest.
   const known = usualDays.findLastIndex((ago) => before.get(ago)!.whole !== null);
   const same = usualDays.slice(0, known + 1).map((ago) => before.get(ago)!);
@@ -155,10 +154,11 @@ function Takings({ clinics, before, day, time }: TodayProps) {
         return { label, value, isNow: ago === 0 };
       })}
     >
-      <a href={hrefTo('/payments')}>collected</a> on {weekday}, {formatDay(day)}, until {time}
+      <a href={hrefTo('/payments', { range: 'today' })}>collected</a> on {weekday}, {formatDay(day)}, until{' '}
+      {time}
       <p class="soft">
-        <a href={hrefTo('/receipts', { range: 'today' })}>{formatAmount(sum('billed'))}</a> billed ·{' '}
-        <a href={hrefTo('/unpaid', { range: 'today' })}>{formatAmount(sum('due'))}</a> of it due
+        <a href={hrefTo('/receipts', { range: 'today' })}>{formatAmount(sum('net_amount'))}</a> billed ·{' '}
+        <a href={hrefTo('/unpaid', { range: 'today' })}>{formatAmount(sum('due_amount'))}</a> of it due
         {change && ` · ${change} against a usual ${weekday} by now`}
       </p>
     </Hero>
@@ -183,29 +183,6 @@ function ToDo({ silent }: { silent: readonly Silent[] }) {
         </span>
       ))}
     </p>
-  );
-}
-
-function Clinics({ clinics }: TodayProps) {
-  return (
-    <>
-      <h2>By clinic</h2>
-      <Table
-        label="Collected today, by clinic"
-        rows={clinics.toSorted((one, other) => other.collected - one.collected).slice(0, 12)}
-        empty="Nothing was billed or collected today."
-        columns={[
-          [
-            'Clinic',
-            ({ key: id }) =>
-              id ? <Named kind="clinic" id={id} href={hrefTo('/payments', { clinic: id })} /> : 'No clinic',
-          ],
-          ['Collected', ({ collected }) => <Amount value={collected} />, 'n'],
-          ['Billed', ({ billed }) => <Amount value={billed} />, 'n'],
-          ['Due', ({ due }) => <Amount value={due} />, 'n'],
-        ]}
-      />
-    </>
   );
 }
 

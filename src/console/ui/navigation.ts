@@ -9,7 +9,7 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
     ['Appointments', '/appointments', ['/booked', '/hours', '/records/appointment']],
     ['Patients', '/patients', ['/search'], 'desk'],
     ['Receipts', '/receipts', ['/unpaid', '/deleted', '/twice', '/records/receipt']],
-    ['Takings', '/takings', ['/payments']],
+    ['Takings', '/takings', ['/payments', '/takings-by-month', '/takings-by-doctor', '/takings-by-clinic']],
   ],
   'More lists': [
     ['Admissions', '/admissions', ['/records/admission']],

@@ -52,7 +52,7 @@ const columns: Record<ColumnKind, string> = {
     until_at hour`,
   interval: 'present_gap',
   amount: `gross_amount item_discount_amount additional_discount_amount discount_amount net_amount paid_amount due_amount
-    deleted_net_amount requested_amount billed_amount estimated_amount amount`,
+    deleted_net_amount collected_amount refunded_amount requested_amount billed_amount estimated_amount amount`,
   count: `receipts deleted_receipts consent_forms review_requests payment_requests appointments booked ongoing completed
     completed_without_prescription cancelled cancelled_by_patient cancelled_by_doctor cancelled_by_staff no_show aborted rescheduled
     other open_clearances received applied failed waiting quarantined duplicates reconciled times_received count minutes`,
@@ -60,7 +60,7 @@ const columns: Record<ColumnKind, string> = {
     expected_callbacks completion_average_hours completion_median_hours`,
   share: 'completed_share cancelled_share no_show_share rescheduled_share without_prescription_share',
   flag: 'has_ended is_open out_of_the_ordinary',
-  code: `event last_event kind type stage family reason source action actor additional_discount_type clearance_type
+  code: `event last_event month kind type stage family reason source action actor additional_discount_type clearance_type
     open_clearance_types`,
   state: 'status state',
   text: `remarks department value field error link_error due_date vaccines new_value alias doctor_name`,
@@ -90,6 +90,7 @@ const labels: Record<string, string> = {
   patient_id: 'Patient id',
   pdf_url: 'PDF',
   receipt_number: 'Receipt',
+  refunded_amount: 'Of it went back',
   starts_at: 'Time',
 };
 

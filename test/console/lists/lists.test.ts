@@ -64,6 +64,8 @@ it('a link is whole, however long it is', async () => {
 it('links of Takings keep the places that are chosen', async () => {
   const { text } = await desk.get('/takings?clinic=c-1').expect(200);
   expect(text).toMatch(/\/payments\?clinic=c-1&amp;from=/);
+  const { text: doctors } = await desk.get('/takings-by-doctor?clinic=c-1').expect(200);
+  expect(doctors).toMatch(/\/payments\?clinic=c-1&amp;range=this_month&amp;doctor=/);
 });
 
 it('a list of receipts has failed ones, and its sums leave them out', async () => {
@@ -90,12 +92,12 @@ it.each([
   ['admissions', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
   ['receipts', 'from=2030-01-01', 'This day is yet to come.'],
   ['receipts', 'from=2026-02-02&to=2026-02-01', '1 Feb 2026 is before 2 Feb 2026.'],
-  ['takings', 'month=2030-01', 'This month is yet to come.'],
+  ['takings', 'from=2030-01-01', 'This day is yet to come.'],
 ])('%s?%s is answered with what is wrong, and with no sum', async (name, query, message) => {
   const { text } = await desk.get(`/${name}?${query}`).expect(400);
   expect(text).toContain(message);
   expect(text).not.toContain('₹');
-  if (name !== 'takings') await desk.get(`/${name}/csv?${query}`).expect(400);
+  await desk.get(`/${name}/csv?${query}`).expect(400);
 });
 
 it('a clinic, doctor or business that some record or name has is a filter, also without rows', async () => {
@@ -135,13 +137,12 @@ it('the days and the place that are chosen stay on the other tabs of a group', a
       (await desk.get(path)).text.matchAll(/href="\/console(\/[^"]*clinic=c-1[^"]*)"/g),
       ([, href]) => href!.replaceAll('&amp;', '&'),
     );
-  const takings = await hrefsOf('/takings?month=2026-10&clinic=c-1');
-  expect(takings).toContain('/takings?by=doctor&month=2026-10&clinic=c-1');
-  expect(takings).toContain('/payments?clinic=c-1&from=2026-10-01&to=2026-10-31');
-  expect(await hrefsOf('/takings?clinic=c-1')).toContain('/payments?clinic=c-1&range=this_month');
-  const payments = await hrefsOf('/payments?clinic=c-1&from=2026-10-01&to=2026-10-31');
-  expect(payments).toContain('/takings?by=clinic&month=2026-10&clinic=c-1');
+  const chosen = '?from=2026-10-01&to=2026-10-31&clinic=c-1';
+  const takings = await hrefsOf(`/takings${chosen}`);
+  for (const name of ['takings-by-doctor', 'payments']) expect(takings).toContain(`/${name}${chosen}`);
+  expect(await hrefsOf('/takings?clinic=c-1')).toContain('/payments?range=this_month&clinic=c-1');
+  expect(await hrefsOf(`/payments${chosen}`)).toContain(`/takings-by-clinic${chosen}`);
   const receipts = await hrefsOf('/receipts?range=last_month&clinic=c-1');
   for (const name of ['unpaid', 'deleted', 'twice'])
-    expect(receipts).toContain(`/${name}?clinic=c-1&range=last_month`);
+    expect(receipts).toContain(`/${name}?range=last_month&clinic=c-1`);
 });
