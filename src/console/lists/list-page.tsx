@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { titled, words } from '../../common/words.ts';
+import { viewColumn } from '../../receiver/store/view-columns.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
@@ -7,7 +8,6 @@ import { Table } from '../ui/table.tsx';
 import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
 import { lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
-import { columnIn } from './list.ts';
 import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
 import { type Age, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
 import { type ListRequest, listHref, maxPages } from './request.ts';
@@ -49,7 +49,7 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
         chosen={!range || range === 'all' ? days : `${titled(range)}: ${days}`}
       />
       {Object.entries(list.choices).map(([name, choices]) => {
-        const { label } = columnIn(list, name);
+        const { label } = viewColumn(name);
         return <Chip key={name} {...page} name={name} label={label} choices={Object.entries(choices)} />;
       })}
       {list.places
@@ -141,7 +141,7 @@ export function ListPage(props: ListPageProps) {
       {props.ages && <Ages entered={entered} ages={props.ages} />}
       <Rows
         {...{ list, rows, entered }}
-        columns={[...columnsOf(request).map(({ name }) => name), ...Object.keys(list.own)]}
+        columns={[...columnsOf(request).map(({ name }) => name), 'before_amount', 'change']}
         empty="Nothing matches. Choose other days, or remove a filter."
         printed={describeSelection(request, aliases)}
       />

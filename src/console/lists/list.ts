@@ -2,12 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../../common/config/config.ts';
 import type { Role } from '../../common/config/value-types.ts';
 import { titled } from '../../common/words.ts';
-import {
-  columnOf,
-  type ViewColumn,
-  type ViewColumnFacts,
-  viewColumn,
-} from '../../receiver/store/view-columns.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
 import type { Values } from '../ui/context.ts';
 import type { ListRow } from './query.ts';
@@ -32,8 +26,6 @@ export interface List {
   columns: readonly string[];
   /** More columns of the file for programs. */
   also: readonly string[];
-  /** Columns that no view has. */
-  own: Readonly<Record<string, ViewColumnFacts>>;
   /** Columns that lead to another page. */
   links: Readonly<Record<string, (row: ListRow, entered: Values) => string | undefined>>;
   /** The words for a value. */
@@ -87,7 +79,6 @@ export const defineList = ({
   return {
     tab: [list.name, 'All'],
     role: 'viewer',
-    own: {},
     links: {},
     words: {},
     given: {},
@@ -101,10 +92,4 @@ export const defineList = ({
     places: aliasKinds.filter((kind) => list.groupBy || [...shown, ...more].includes(`${kind}_id`)),
     subjects: (['patient_id', 'delivery_id'] as const).filter((name) => more.includes(name)),
   };
-};
-
-/** The facts of a list's column. */
-export const columnIn = ({ own }: List, name: string): ViewColumn => {
-  const facts = own[name];
-  return facts ? columnOf(name, facts) : viewColumn(name);
 };

@@ -1,9 +1,9 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { spaces } from '../../callbacks/subjects.ts';
-import type { ViewColumn } from '../../receiver/store/view-columns.ts';
+import { type ViewColumn, viewColumn } from '../../receiver/store/view-columns.ts';
 import type { Values } from '../ui/context.ts';
 import { sumOf } from '../ui/values.tsx';
-import { columnIn, type List } from './list.ts';
+import type { List } from './list.ts';
 import { type Age, ageNames, ages } from './ranges.ts';
 import { read, textArray } from './read.ts';
 import { maxText } from './xlsx.ts';
@@ -43,14 +43,12 @@ export interface ListQuery {
 export function columnsOf({ list, isPersonal, businesses, filter }: ListQuery): ViewColumn[] {
   const isOne = businesses.length < 2 || filter.business || list.groupBy || !list.places.includes('business');
   const several = isOne ? [] : ['business_id'];
-  return [...list.columns, ...several]
-    .map((name) => columnIn(list, name))
-    .filter(({ personal }) => isPersonal || !personal);
+  return [...list.columns, ...several].map(viewColumn).filter(({ personal }) => isPersonal || !personal);
 }
 
 /** The columns of its file for programs. */
 export function fileColumnsOf(query: ListQuery): ViewColumn[] {
-  const columns = [...columnsOf(query), ...query.list.also.map((name) => columnIn(query.list, name))];
+  const columns = [...columnsOf(query), ...query.list.also.map(viewColumn)];
   const own = columns.filter(({ personal }) => query.isPersonal || !personal);
   return [...new Map(own.map((column) => [column.name, column])).values()];
 }
@@ -109,9 +107,9 @@ function isOfAge(age: Age): RawBuilder<boolean> {
 const maxOnPage = 250;
 
 /** Cuts a text: a field may have a hundred thousand characters, and a page or a batch has hundreds of rows. */
-const textOf = ({ own }: List, { name, kind }: ViewColumn, max: number) => {
+const textOf = ({ name, kind }: ViewColumn, max: number) => {
   const column = sql.ref(name);
-  if (own[name] || kind === 'link') return sql`${column}::text`;
+  if (kind === 'link' || kind === 'json') return sql`${column}::text`;
   return sql`case when length(${column}::text) > ${max} then left(${column}::text, ${max - 1}) || '…' else ${column}::text end`;
 };
 
@@ -134,7 +132,7 @@ export function queryRows(
     name === 'state' && list.states ? sql`${stateOf(list)} as state` : sql`l.${sql.ref(name)}`,
   );
   const max = limit ? maxOnPage : maxText;
-  const texts = columns.map((column) => sql`${textOf(list, column, max)} as ${sql.ref(column.name)}`);
+  const texts = columns.map((column) => sql`${textOf(column, max)} as ${sql.ref(column.name)}`);
   return sql<ListRow>`select ${sql.join([...texts, sql`is_summed::text`])} from (
     select ${sql.join(chosen)}, ${isSummed(query)} as is_summed ${matching(query, where)}
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;

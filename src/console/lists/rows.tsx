@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { formatDay } from '../../common/days.ts';
 import { parseMoment } from '../../common/local-times.ts';
-import type { ViewColumn } from '../../receiver/store/view-columns.ts';
+import { type ViewColumn, viewColumn } from '../../receiver/store/view-columns.ts';
 import { isAliasKind } from '../../reconcile/aliases.ts';
 import { useVisit, type Values } from '../ui/context.ts';
 import { type Column, Table } from '../ui/table.tsx';
@@ -17,7 +17,7 @@ import {
   Phone,
   words,
 } from '../ui/values.tsx';
-import { columnIn, type List } from './list.ts';
+import type { List } from './list.ts';
 import type { ListRow } from './query.ts';
 
 interface ValueProps {
@@ -40,9 +40,7 @@ interface RowsProps {
 
 /** Rows of a list, each value by the kind of its column. */
 export function Rows({ list, columns, rows, label = list.title, entered = {}, ...table }: RowsProps) {
-  const shown = columns
-    .filter((name) => !rows[0] || Object.hasOwn(rows[0], name))
-    .map((name) => columnIn(list, name));
+  const shown = columns.filter((name) => !rows[0] || Object.hasOwn(rows[0], name)).map(viewColumn);
   return (
     <Table
       {...{ label, rows }}
@@ -86,6 +84,7 @@ function Value({ list, column: { name, kind }, row }: ValueProps) {
     case 'state':
       return <Badge state={value} />;
     case 'code':
+    case 'verbatim':
       return <>{plain}</>;
     case 'phone':
       return <Phone number={value} />;

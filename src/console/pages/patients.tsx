@@ -10,8 +10,9 @@ import { listErasures } from '../../privacy/erasures.ts';
 import { holdPatient, releasePatient } from '../../privacy/holds.ts';
 import * as privacy from '../../privacy/patient.ts';
 import type { Db } from '../../receiver/store/tables.ts';
+import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { listNamed } from '../lists/definitions.ts';
-import { columnIn, type List } from '../lists/list.ts';
+import type { List } from '../lists/list.ts';
 import { type ListRow, queryRows } from '../lists/query.ts';
 import { read as readAll } from '../lists/read.ts';
 import { Rows } from '../lists/rows.tsx';
@@ -102,7 +103,7 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
   const rowsOf = (name: keyof Records, where: RawBuilder<boolean>) => {
     const list = listNamed(name);
     const names = new Set([...list.columns, ...list.also, ...stateIn(list)]);
-    const all = [...names].map((column) => columnIn(list, column));
+    const all = [...names].map(viewColumn);
     // Names and remarks are not shown, and may be long; the key of a paper leads to its page.
     const columns = all.filter((column) => !column.personal || ['link', 'record'].includes(column.name));
     return readAll(db, queryRows({ list, filter: {}, isPersonal: true, businesses }, columns, { where }));

@@ -25,6 +25,8 @@ const kinds = {
   flag: {},
   /** A short text of the platform, or of the receiver. */
   code: {},
+  /** A text that is shown as it is. */
+  verbatim: {},
   state: {},
   text: { personal: true },
   person: { personal: true },
@@ -35,7 +37,7 @@ const kinds = {
 
 export type ColumnKind = keyof typeof kinds;
 
-/** Every column of the views of `reporting`, by its kind. Roles without personal data read those alone whose kind is not personal. */
+/** Every column of the views of `reporting`, and of the lists of the console, by its kind. Roles without personal data read those alone whose kind is not personal. */
 const columns: Record<ColumnKind, string> = {
   business: 'business_id owner',
   clinic: 'clinic_id facility_id',
@@ -49,45 +51,50 @@ const columns: Record<ColumnKind, string> = {
   day: 'day oldest_day newest_day',
   moment: `issued_at updated_at deleted_at booked_at starts_at completed_at modified_at created_at prescribed_at requested_at paid_at
     admitted_at happened_at estimated_at event_time received_at stored_at last_received_at replayed_at first_seen last_seen from_at
-    until_at hour`,
+    until_at hour at`,
   interval: 'present_gap',
   amount: `gross_amount item_discount_amount additional_discount_amount discount_amount net_amount paid_amount due_amount
-    deleted_net_amount collected_amount refunded_amount requested_amount billed_amount estimated_amount amount`,
+    deleted_net_amount collected_amount refunded_amount requested_amount billed_amount estimated_amount before_amount amount`,
   count: `receipts deleted_receipts consent_forms review_requests payment_requests appointments booked ongoing completed
     completed_without_prescription cancelled cancelled_by_patient cancelled_by_doctor cancelled_by_staff no_show aborted rescheduled
     other open_clearances received applied failed waiting quarantined duplicates reconciled times_received count minutes`,
   figure: `days_outstanding days_since_admission copy_number version additional_discount_value quantity rate retry_count
-    expected_callbacks completion_average_hours completion_median_hours`,
+    expected_callbacks completion_average_hours completion_median_hours times rows`,
   share: 'completed_share cancelled_share no_show_share rescheduled_share without_prescription_share',
   flag: 'has_ended is_open out_of_the_ordinary',
-  code: `event last_event month kind type stage family reason source action actor additional_discount_type clearance_type
+  code: `month kind type record patients change stage family reason source action actor additional_discount_type clearance_type
     open_clearance_types`,
+  verbatim: 'event last_event errors who',
   state: 'status state',
   text: `remarks department value field error link_error due_date vaccines new_value alias doctor_name`,
   person: 'name patient_name billing_name',
   phone: 'mobile billing_phone',
-  link: 'pdf_url print_pdf_url send_pdf_url payment_link booking_link google_review_link',
-  json: `patient_ids custom_attributes workflow_data partner_meta added_by attendee bed billing category completed_by data discount doctor
+  link: 'pdf_url print_pdf_url send_pdf_url payment_link booking_link google_review_link link',
+  json: `patient_ids custom_attributes workflow_data partner_meta added_by attendee bed billing category completed_by data details discount doctor
     duration facility insurance made_by medico_legal_case patient procedures rateplan refer slot`,
 };
 
 const labels: Record<string, string> = {
   aid: 'Appointment',
-  amount: 'Amount',
+  at: 'When',
   booked_at: 'Booked',
   clinic_id: 'Clinic',
   copy_number: 'Entry',
   days_outstanding: 'Days',
   days_since_admission: 'Days',
   doctor_id: 'Doctor',
+  errors: 'What is wrong',
   facility_id: 'Clinic',
   gross_amount: 'Amount',
+  family: 'Kind of record',
   inpatient_number: 'Number',
+  last_received_at: 'Received',
   mobile: 'Phone',
   name: 'Patient',
   net_amount: 'Billed',
   owner: 'Business',
   patient_id: 'Patient id',
+  patients: 'Patient ids',
   pdf_url: 'PDF',
   receipt_number: 'Receipt',
   refunded_amount: 'Of it went back',
@@ -103,26 +110,20 @@ export interface ViewColumn {
   summed: boolean;
 }
 
-export type ViewColumnFacts = Pick<ViewColumn, 'label' | 'kind'>;
-
-/** A column that is no view's. */
-export const columnOf = (name: string, { label, kind }: ViewColumnFacts): ViewColumn => {
+const columnOf = (name: string, kind: ColumnKind): ViewColumn => {
   const { personal = false, summed = false }: { personal?: boolean; summed?: boolean } = kinds[kind];
+  const label = labels[name] ?? titled(name.replace(/_(amount|at|id)$/, ''));
   return { name, label, kind, personal, summed };
 };
 
 export const viewColumns: ReadonlyMap<string, ViewColumn> = new Map(
   (Object.keys(columns) as ColumnKind[]).flatMap((kind) =>
-    columns[kind].split(/\s+/).map((name): [string, ViewColumn] => {
-      const label = labels[name] ?? titled(name.replace(/_(amount|at|id)$/, ''));
-      return [name, columnOf(name, { label, kind })];
-    }),
+    columns[kind].split(/\s+/).map((name): [string, ViewColumn] => [name, columnOf(name, kind)]),
   ),
 );
 
 /** The facts about a column of a view; one that is not listed is a text, and personal. */
-export const viewColumn = (name: string): ViewColumn =>
-  viewColumns.get(name) ?? columnOf(name, { label: titled(name), kind: 'text' });
+export const viewColumn = (name: string): ViewColumn => viewColumns.get(name) ?? columnOf(name, 'text');
 
 export const publicViewColumns: readonly string[] = [...viewColumns.values()]
   .filter(({ personal }) => !personal)
