@@ -1,7 +1,7 @@
 import { monthEnd } from '../../common/days.ts';
 import { words } from '../../common/words.ts';
 import { hrefTo, recordHref } from '../ui/context.ts';
-import { type Definition, defineList, type List } from './list.ts';
+import { type Definition, defineList, type Links, type List } from './list.ts';
 import { ages, nameOfMonth } from './ranges.ts';
 import { systemLists } from './system-lists.ts';
 
@@ -19,7 +19,7 @@ const money = 'net_amount paid_amount due_amount';
 const byReceipt = 'issued_at desc, business_id, receipt_id';
 const byDay = (day: string, last = day) => ({ range: undefined, from: day, to: last });
 /** What leads from a group of takings to its payments, or from a month to its days. */
-const takingsLinks: List['links'] = {
+const takingsLinks: Links = {
   day: ({ day }, entered) => hrefTo('/payments', { ...entered, ...byDay(day!) }),
   month: ({ month }, entered) =>
     hrefTo('/takings', { ...entered, ...byDay(`${month}-01`, monthEnd(`${month}-01`)) }),
@@ -43,7 +43,7 @@ const takingsBy = (by: string, groupBy: string, order = 'collected_amount desc n
   phone: `${groupBy} collected_amount receipts net_amount`,
 });
 /** A column that leads to the record of a family. */
-const toRecord = (column: string, family: string, key: string): List['links'] => ({
+const toRecord = (column: string, family: string, key: string): Links => ({
   [column]: (row) =>
     row[key] ? recordHref(family || row.family!, row.business_id ?? '', row[key]) : undefined,
 });

@@ -57,7 +57,7 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
         .map((kind) => (
           <PlaceChip key={kind} {...page} kind={kind} />
         ))}
-      {Object.entries(list.given).map(([name, { label, shown }]) => {
+      {Object.entries(list.given ?? {}).map(([name, { label, shown }]) => {
         const chosen = entered[name] && (shown || entered[name]);
         const fields = label ? [{ name, label }] : [];
         return (
@@ -115,9 +115,7 @@ interface TabsProps {
 /** Lists of a group, and pages beside them. The days and the places that are chosen stay. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
   const { range, from, to, business, clinic, doctor } = entered;
-  const pages = lists
-    .filter(({ tab }) => tab[0] === group)
-    .map(({ name, tab }) => [tab[1], `/${name}`] as const);
+  const pages = lists.flatMap(({ name, tab }) => (tab?.[0] === group ? [[tab[1], `/${name}`] as const] : []));
   const tabs = [...pages, ...(pagesBeside[group] ?? [])].map(([name, path]) => {
     const href = hrefTo(path, { range, from, to, business, clinic, doctor });
     return { name, href, current: name === current };
@@ -135,7 +133,7 @@ export function ListPage(props: ListPageProps) {
   const entered = isOfDays ? request.entered : { ...request.entered, range };
   return (
     <>
-      <GroupTabs group={list.tab[0]} current={list.tab[1]} entered={entered} />
+      {list.tab && <GroupTabs group={list.tab[0]} current={list.tab[1]} entered={entered} />}
       {props.above}
       <TotalsLine {...props} />
       {props.ages && <Ages entered={entered} ages={props.ages} />}

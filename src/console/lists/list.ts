@@ -9,6 +9,8 @@ import type { RangeName } from './ranges.ts';
 
 type Sql = RawBuilder<unknown>;
 
+export type Links = Readonly<Record<string, (row: ListRow, entered: Values) => string | undefined>>;
+
 /** A list of records: a page, and a file for Excel and for programs. What a column is, receiver/store/view-columns.ts says. */
 export interface List {
   /** Its address, and the name of its files. */
@@ -17,9 +19,9 @@ export interface List {
   /** What its rows are called. */
   unit: readonly [one: string, more: string];
   /** The list beside which it is a tab, with the name of its tab. */
-  tab: readonly [of: string, name: string];
-  /** The least role. Reading a list of `privacy` is an entry of the access log for everybody. */
-  role: Role;
+  tab?: readonly [of: string, name: string];
+  /** The least role, if it is not viewer. Reading a list of `privacy` is an entry of the access log for everybody. */
+  role?: Role;
   /** What it reads: a view, or a query on views. */
   source: Sql;
   /** The columns of the page and of Excel, in their order. */
@@ -27,9 +29,9 @@ export interface List {
   /** More columns of the file for programs. */
   also: readonly string[];
   /** Columns that lead to another page. */
-  links: Readonly<Record<string, (row: ListRow, entered: Values) => string | undefined>>;
+  links?: Links;
   /** The words for a value. */
-  words: Readonly<Record<string, (value: string) => string>>;
+  words?: Readonly<Record<string, (value: string) => string>>;
   /** A row has all that is equal in this column, and sums in the others. It is compared with as many days before. */
   groupBy?: string;
   /** Its rows may be ten minutes old. */
@@ -46,7 +48,7 @@ export interface List {
   /** Columns that are filters, as are its states, and the age of what is due: with their values and what these are called. */
   choices: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Filters by a text: by one that is typed, or, without a label, by one of a link. `where` throws BadInput. */
-  given: Readonly<
+  given?: Readonly<
     Record<string, { label?: string; shown: string; where: (text: string, config: Config) => Sql }>
   >;
   /** States, each with its condition; a row has the first that is true. They are the column `state`. */
@@ -77,11 +79,6 @@ export const defineList = ({
   const states = Object.keys(list.states ?? {}).map((state) => [state, titled(state)]);
   const [shown, more] = [split(columns), split(also)];
   return {
-    tab: [list.name, 'All'],
-    role: 'viewer',
-    links: {},
-    words: {},
-    given: {},
     range: 'last_30_days',
     ...list,
     choices: { ...(list.states && { state: Object.fromEntries(states) }), ...choices },

@@ -47,12 +47,12 @@ export async function readListRequest(
   const { page, range, ...fields } = readForm(form, shape);
   const choices = keysOf(list.choices).map((name) => [name, oneOf(keysOf(list.choices[name]!))]);
   const chosen: Values = readForm(form, Object.fromEntries(choices));
-  const given = keysOf(list.given).map((name) => [name, z.string().max(4_000)]);
+  const given = keysOf(list.given ?? {}).map((name) => [name, z.string().max(4_000)]);
   const texts: Values = readForm(form, Object.fromEntries(given));
   const businesses = await readBusinesses(db);
   const places = await readPlaces(db, fields, businesses, aliases);
   const days = daysOf(fields, list, range, config);
-  const conditions = keysOf(texts).map((name) => list.given[name]!.where(texts[name]!, config));
+  const conditions = keysOf(texts).map((name) => list.given![name]!.where(texts[name]!, config));
   const filter = { ...places, ...days, chosen, given: conditions, page };
   return {
     list,

@@ -54,7 +54,7 @@ export function Rows({ list, columns, rows, label = list.title, entered = {}, ..
           place && `at-${place}`,
         ];
         const cell = (row: ListRow) => {
-          const href = list.links[name]?.(row, entered);
+          const href = list.links?.[name]?.(row, entered);
           if (!row[name]?.trim()) return href ? <a href={href}>No number</a> : <Nothing />;
           const value = <Value {...{ list, column, row }} />;
           return href ? <a href={href}>{value}</a> : value;
@@ -69,7 +69,7 @@ function Value({ list, column: { name, kind }, row }: ValueProps) {
   const { patientHref } = useVisit();
   const value = row[name]!;
   const plain =
-    list.words[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
+    list.words?.[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
   if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
   switch (kind) {
     case 'amount':

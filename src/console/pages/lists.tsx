@@ -39,7 +39,7 @@ export const listPages: Page = (routes, context) => {
     list.choices.family ? { ...list, choices: { ...list.choices, family: titlesOf(families) } } : list,
   );
   for (const list of own)
-    routes.get(`/${list.name}`, list.role, async (req, res) => {
+    routes.get(`/${list.name}`, list.role ?? 'viewer', async (req, res) => {
       const { subjects, ...page } = await read(async (tx) => {
         const request = await readRequest(tx, list, req, res);
         const { page = 1 } = request.filter;
@@ -87,7 +87,9 @@ export const listPages: Page = (routes, context) => {
   };
   for (const list of own)
     for (const format of formatNames)
-      routes.get(`/${list.name}/${format}`, list.role, (req, res) => download(list, format, req, res));
+      routes.get(`/${list.name}/${format}`, list.role ?? 'viewer', (req, res) =>
+        download(list, format, req, res),
+      );
 };
 
 /** The selection in the access log. An id that selects no row may be anything that was typed. */

@@ -82,7 +82,6 @@ interface Tab {
 
 /** Pages beside each other, of which one is open. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
-  if (tabs.length < 2) return null;
   return (
     <nav class="tabs" aria-label={label}>
       {tabs.map(({ name, href, current }) => (
