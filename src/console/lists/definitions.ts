@@ -2,7 +2,7 @@ import { monthEnd } from '../../common/days.ts';
 import { words } from '../../common/words.ts';
 import { hrefTo, recordHref } from '../ui/context.ts';
 import { type Definition, defineList, type Links, type List } from './list.ts';
-import { ages, nameOfMonth } from './ranges.ts';
+import { nameOfMonth } from './ranges.ts';
 import { systemLists } from './system-lists.ts';
 
 /** The newest name and phone on a receipt of the patient, of whom the view has only the id. */
@@ -66,6 +66,24 @@ const appointmentStates = Object.fromEntries(
 );
 const appointmentDetails = 'business_id appointment_id day status patient_id partner_appointment_id';
 
+/** By the first day of an age. */
+const ages = { 0: '0 to 7 days', 8: '8 to 30 days', 31: '31 to 90 days', 91: 'over 90 days' };
+const dues = `(select *, 1 as receipts, (array[0, 8, 31, 91])[1 + width_bucket(days_outstanding, array[8, 31, 91])] as age
+  from reporting.outstanding_receipts)`;
+/** Above the list of what is due. */
+export const duesByAge = defineList({
+  name: 'dues-by-age',
+  title: 'Due by age',
+  unit: ['age', 'ages'],
+  source: dues,
+  columns: 'age receipts due_amount',
+  groupBy: 'age',
+  order: 'age',
+  choices: { age: ages },
+  links: { age: ({ age }, entered) => (age ? hrefTo('/unpaid', { ...entered, age }) : undefined) },
+  phone: 'age due_amount receipts',
+});
+
 export const lists: readonly List[] = [
   defineList({
     name: 'receipts',
@@ -85,12 +103,12 @@ export const lists: readonly List[] = [
     name: 'unpaid',
     title: 'Unpaid receipts',
     ...ofReceipts('Unpaid'),
-    source: 'reporting.outstanding_receipts',
+    source: dues,
     columns: `issued_at receipt_number name mobile ${places} ${money} days_outstanding payment_link`,
     also: 'business_id receipt_id day patient_id pdf_url',
     order: 'day, issued_at, business_id, receipt_id',
     range: 'all',
-    choices: { age: Object.fromEntries(Object.keys(ages).map((age) => [age, `${words(age)} days`])) },
+    choices: { age: ages },
     phone: 'receipt_number due_amount name days_outstanding',
   }),
   defineList({

@@ -1,15 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { titled, words } from '../../common/words.ts';
+import { titled } from '../../common/words.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
-import { Table } from '../ui/table.tsx';
-import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
-import { lists } from './definitions.ts';
+import { formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
+import { duesByAge, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
-import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
-import { type Age, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
+import { columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
+import { describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
 import { type ListRequest, listHref, maxPages } from './request.ts';
 import { Rows } from './rows.tsx';
 
@@ -21,7 +20,7 @@ interface ListPageProps {
   more: boolean;
   /** The totals of all matching rows. */
   totals: Totals;
-  ages: readonly AgeSum[] | undefined;
+  ages: readonly ListRow[] | undefined;
   /** How much more or less was collected, and in place of what. */
   change?: string | undefined;
 }
@@ -136,7 +135,9 @@ export function ListPage(props: ListPageProps) {
       {list.tab && <GroupTabs group={list.tab[0]} current={list.tab[1]} entered={entered} />}
       {props.above}
       <TotalsLine {...props} />
-      {props.ages && <Ages entered={entered} ages={props.ages} />}
+      {props.ages && (
+        <Rows list={duesByAge} columns={duesByAge.columns} rows={props.ages} entered={entered} />
+      )}
       <Rows
         {...{ list, rows, entered }}
         columns={[...columnsOf(request).map(({ name }) => name), 'before_amount', 'change']}
@@ -174,22 +175,6 @@ function TotalsLine({ request, totals, change = '' }: ListPageProps) {
         </p>
       )}
     </>
-  );
-}
-
-/** What is due, by its age. */
-export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?: Values }) {
-  const hrefOf = (age: Age) => hrefTo('/unpaid', { ...entered, age });
-  return (
-    <Table
-      label="Due by age"
-      rows={ages}
-      columns={[
-        ['Age', ({ age }) => <a href={hrefOf(age)}>{words(age)} days</a>],
-        ['Receipts', ({ receipts }) => formatCount(receipts), 'n'],
-        ['Due', ({ due }) => <Amount value={due} />, 'n'],
-      ]}
-    />
   );
 }
 

@@ -4,7 +4,6 @@ import { type ViewColumn, viewColumn } from '../../receiver/store/view-columns.t
 import type { Values } from '../ui/context.ts';
 import { sumOf } from '../ui/values.tsx';
 import type { List } from './list.ts';
-import { type Age, ageNames, ages } from './ranges.ts';
 import { read, textArray } from './read.ts';
 import { maxText } from './xlsx.ts';
 
@@ -91,17 +90,8 @@ export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuil
   return sql`from (select ${sql.join([group, ...sums])} ${rows} group by ${group}) l`;
 }
 
-function isChosen(list: List, name: string, value: string): RawBuilder<boolean> {
-  if (name === 'age') return isOfAge(value as Age);
-  return name === 'state' ? isInState(list, value) : sql`l.${sql.ref(name)} = ${value}`;
-}
-
-/** By the day, because that has an index. */
-function isOfAge(age: Age): RawBuilder<boolean> {
-  const [min, max] = ages[age];
-  return sql<boolean>`(day between coalesce(reporting.today() - ${max}::int, '-infinity')
-    and coalesce(reporting.today() - ${min}::int, 'infinity'))`;
-}
+const isChosen = (list: List, name: string, value: string): RawBuilder<boolean> =>
+  name === 'state' ? isInState(list, value) : sql`l.${sql.ref(name)} = ${value}`;
 
 /** Characters of a text on a page: a record's own page has all of them. No id of a record or a patient is longer. */
 const maxOnPage = 250;
@@ -175,26 +165,6 @@ export function addUp(query: ListQuery, groups: readonly ListRow[]): Totals {
   const summed = columnsOf(query).filter((column) => column.summed);
   const sums = summed.map(({ name }) => [name, sumOf(groups, (row) => Number(row[name] ?? 0)).toFixed(2)]);
   return { rows: groups.length, others: 0, sums: Object.fromEntries(sums) };
-}
-
-export interface AgeSum {
-  age: Age;
-  receipts: number;
-  due: string;
-}
-
-/** What is due by its age. */
-export async function readAges(db: Db, query: ListQuery): Promise<AgeSum[]> {
-  const cases = ageNames.map((age) => sql`when ${isOfAge(age)} then ${age}`);
-  const { age: _, ...chosen } = query.filter.chosen ?? {};
-  const all = { ...query, filter: { ...query.filter, chosen } };
-  const sums = await read(
-    db,
-    sql<AgeSum>`
-      select case ${sql.join(cases, sql` `)} end as age, count(*)::int as receipts, sum(due_amount)::text as due
-      ${matching(all)} group by 1`,
-  );
-  return ageNames.map((age) => sums.find((sum) => sum.age === age) ?? { age, receipts: 0, due: '0' });
 }
 
 export interface RowsSummary {

@@ -32,16 +32,6 @@ export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 /** A month such as 2026-11 for people. */
 export const nameOfMonth = (month: string) => formatDay(`${month}-01`).replace(/^1 /, '');
 
-/** Ages of an amount due, in days: the least and the greatest. */
-export const ages = {
-  '0_to_7': [null, 7],
-  '8_to_30': [8, 30],
-  '31_to_90': [31, 90],
-  over_90: [91, null],
-} as const;
-export type Age = keyof typeof ages;
-export const ageNames = Object.keys(ages) as Age[];
-
 /** Days for people: 1 to 28 Nov 2026. */
 export function describeDays(from: string | undefined, to: string | undefined): string {
   if (!from && !to) return 'All days';

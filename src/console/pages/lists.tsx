@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Db } from '../../receiver/store/tables.ts';
-import { lists } from '../lists/definitions.ts';
+import { duesByAge, lists } from '../lists/definitions.ts';
 import { sendDownload } from '../lists/download.ts';
 import { type FormatName, formatNames } from '../lists/files.ts';
 import type { List } from '../lists/list.ts';
@@ -11,7 +11,7 @@ import {
   fileColumnsOf,
   type ListQuery,
   pageRows,
-  readAges,
+  readGroups,
   readPage,
   readTotals,
   summarize,
@@ -48,7 +48,9 @@ export const listPages: Page = (routes, context) => {
           groups?.slice((page - 1) * pageRows) ?? (await readPage(tx, request, fileColumnsOf(request), page));
         const rows = found.slice(0, pageRows);
         const totals = groups ? addUp(request, groups) : await readTotals(tx, request);
-        const ages = list.choices.age ? await readAges(tx, request) : undefined;
+        const ages = list.choices.age
+          ? await readGroups(tx, { ...request, list: duesByAge, filter: { ...request.filter, chosen: {} } })
+          : undefined;
         const { patients: subjects } = await summarize(tx, request, rows);
         const above =
           list.name === 'callbacks'

@@ -1,16 +1,8 @@
 import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { addDays } from '../../common/days.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
-import { listNamed } from '../lists/definitions.ts';
-import {
-  type AgeSum,
-  type ListQuery,
-  type ListRow,
-  type Part,
-  queryRows,
-  readAges,
-  readGroups,
-} from '../lists/query.ts';
+import { duesByAge, listNamed } from '../lists/definitions.ts';
+import { type ListQuery, type ListRow, type Part, queryRows, readGroups } from '../lists/query.ts';
 import { read, textArray } from '../lists/read.ts';
 
 /** What was collected on a day. */
@@ -31,7 +23,7 @@ export async function readCollected(db: Db, day: string): Promise<Collected> {
 
 export interface Figures {
   clinics: ListRow[];
-  ages: AgeSum[];
+  ages: ListRow[];
   expected: { expected: number; cancelled: number };
   next: ListRow[];
   newest: ListRow[];
@@ -62,7 +54,7 @@ export async function readFigures(
       list: listNamed('takings-by-clinic'),
       filter: { from: today, to: today },
     }),
-    ages: await readAges(db, { ...base, list: listNamed('unpaid'), filter: {} }),
+    ages: await readGroups(db, { ...base, list: duesByAge, filter: {} }),
     expected: (await read(db, expected))[0]!,
     next: await readRows('appointments', today, ofAppointment, { limit: 6, where: isNext }),
     newest: await readRows('receipts', addDays(today, -1), ofReceipt, { limit: 8 }),

@@ -1,8 +1,7 @@
 import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { addDays, formatDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
-import { listNamed } from '../lists/definitions.ts';
-import { Ages } from '../lists/list-page.tsx';
+import { duesByAge, listNamed } from '../lists/definitions.ts';
 import { summarize } from '../lists/query.ts';
 import { readBusinesses } from '../lists/read.ts';
 import { Rows } from '../lists/rows.tsx';
@@ -126,7 +125,7 @@ function Today(props: TodayProps) {
           <h2>
             <a href={hrefTo('/unpaid')}>Unpaid, by age</a>
           </h2>
-          <Ages ages={props.ages} />
+          <Rows list={duesByAge} columns={duesByAge.columns} rows={props.ages} />
         </div>
       </div>
     </>

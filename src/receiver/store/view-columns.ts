@@ -62,7 +62,7 @@ const columns: Record<ColumnKind, string> = {
     expected_callbacks completion_average_hours completion_median_hours times rows`,
   share: 'completed_share cancelled_share no_show_share rescheduled_share without_prescription_share',
   flag: 'has_ended is_open out_of_the_ordinary',
-  code: `month kind type record patients change stage family reason source action actor additional_discount_type clearance_type
+  code: `month age kind type record patients change stage family reason source action actor additional_discount_type clearance_type
     open_clearance_types`,
   verbatim: 'event last_event errors who',
   state: 'status state',
