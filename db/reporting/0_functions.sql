@@ -26,6 +26,16 @@ create or replace function reporting.amount_due(net numeric, paid numeric, state
 create or replace function reporting.is_failed(status text) returns boolean
   language sql immutable parallel safe return coalesce(lower(status) = 'failed', false);
 
+create or replace function reporting.receipt_state(status text, deleted_at timestamptz, paid numeric, due numeric) returns text
+  language sql immutable parallel safe
+  return case
+    when reporting.is_failed(status) then 'failed'
+    when deleted_at is not null then 'deleted'
+    when due <= 0 then 'paid'
+    when due > 0 and paid > 0 then 'part_paid'
+    when due > 0 then 'unpaid'
+  end;
+
 -- Digits of Devanagari, Bengali, Gurmukhi, Gujarati, Oriya, Tamil, Telugu, Kannada, Malayalam, of Arabic and Persian, and wide ones
 -- are read, too. What has fewer than six is no number of a person, such as 0 or +91.
 create or replace function reporting.phone_key(phone text) returns bigint
@@ -48,6 +58,7 @@ comment on function reporting.hour       is 'The beginning of a moment''s hour, 
 comment on function reporting.today      is 'The current day, in the time zone of the reports';
 comment on function reporting.amount_due is 'Net less paid; what the platform stated, where one of them is not known. Less than half a paisa is nothing';
 comment on function reporting.is_failed  is 'Whether a receipt has the status FAILED, in any case: it is listed, and in no sum';
+comment on function reporting.receipt_state is 'What became of a receipt: failed, deleted, paid, part_paid or unpaid; null: no amount is known';
 comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal, in digits of any script; null: it is none';
 comment on function reporting.number_key is 'A printed number without case, spaces and signs, with ASCII digits: JA-2671 is ja2671';
 comment on function reporting.name_words is 'The words of a name, each behind a blank: with marks as blanks, and without them';

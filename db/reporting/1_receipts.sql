@@ -15,7 +15,8 @@ declare
     additional_discount_value, additional_discount_amount, net_amount, amount_paid as paid_amount,
     reporting.amount_due(net_amount, amount_paid, amount_due) as due_amount, payment_id, payment_link,
     ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid, client_id, event_time,
-    delivery_id, received_at
+    delivery_id, received_at,
+    reporting.receipt_state(receipt_status, deleted_at, amount_paid, reporting.amount_due(net_amount, amount_paid, amount_due)) as state
   $$;
   -- What was known of a receipt with each of its callbacks. A condition on callbacks, and one on what follows from them.
   known constant text := $$
@@ -70,7 +71,7 @@ create or replace view reporting.receipts as
 select business_id, receipt_id, day, last_event, receipt_number, issued_at, updated_at, clinic_id, doctor_id, patient_id, name,
        mobile, status, gross_amount, item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
        net_amount, paid_amount, due_amount, payment_id, payment_link, transaction_reference, pdf_url, remarks, actor, flavour,
-       archive, aid, client_id, event_time, delivery_id, received_at
+       archive, aid, client_id, event_time, delivery_id, received_at, state
 from reporting.all_receipts
 where deleted_at is null;
 

@@ -44,6 +44,7 @@ begin
       ('.*receipts|receipt_history', 'name', 'The patient''s name; null after an erasure'),
       ('.*receipts|receipt_history', 'mobile', 'The patient''s phone number, as it was sent; null after an erasure'),
       ('.*receipts|receipt_history', 'status', 'The platform''s status, such as SUCCESS; with FAILED it is in no sum'),
+      ('.*receipts|receipt_history', 'state', 'failed, deleted, paid, part_paid or unpaid, see the function receipt_state; null: no amount is known'),
       (null, 'gross_amount', 'In rupees, before any discount'),
       (null, 'item_discount_amount', 'Discount on items, in rupees'),
       (null, 'additional_discount_type', 'How the further discount is reckoned, such as AMOUNT; the interface lists no values'),

@@ -1,5 +1,5 @@
 import { monthEnd } from '../../common/days.ts';
-import { words } from '../../common/words.ts';
+import { titled } from '../../common/words.ts';
 import { hrefTo, recordHref } from '../ui/context.ts';
 import { type Definition, defineList, type Links, type List } from './list.ts';
 import { nameOfMonth } from './ranges.ts';
@@ -52,17 +52,18 @@ const ofReceipts = (tab: string) =>
   ({ unit: ['receipt', 'receipts'], tab: ['receipts', tab], links: toReceipt }) as const;
 const toAppointment = (column: string) => toRecord(column, 'appointment', 'appointment_id');
 
-const payStates = {
-  failed: 'reporting.is_failed(status)',
-  paid: 'due_amount <= 0',
-  part_paid: 'due_amount > 0 and paid_amount > 0',
-  unpaid: 'due_amount > 0',
-};
-const appointmentStates = Object.fromEntries(
-  ['booked', 'ongoing', 'completed', 'cancelled', 'no_show', 'aborted', 'rescheduled'].map((state) => [
-    state,
-    `state like '${state}%'`,
-  ]),
+const choicesOf = (...values: string[]) => Object.fromEntries(values.map((value) => [value, titled(value)]));
+const payStates = choicesOf('failed', 'paid', 'part_paid', 'unpaid');
+const appointmentStates = choicesOf(
+  ...['booked', 'ongoing', 'completed', 'completed_without_prescription', 'no_show', 'aborted'],
+  ...[
+    'cancelled_by_patient',
+    'cancelled_by_doctor',
+    'cancelled_by_staff',
+    'cancelled_unpaid',
+    'rescheduled',
+    'other',
+  ],
 );
 const appointmentDetails = 'business_id appointment_id day status patient_id partner_appointment_id';
 
@@ -95,7 +96,7 @@ export const lists: readonly List[] = [
       additional_discount_value additional_discount_amount payment_id payment_link transaction_reference pdf_url remarks aid updated_at delivery_id`,
     order: byReceipt,
     leadsWithBusiness: true,
-    states: payStates,
+    choices: { state: payStates },
     unsummed: 'failed',
     phone: 'receipt_number net_amount name state',
   }),
@@ -117,12 +118,12 @@ export const lists: readonly List[] = [
     ...ofReceipts('Deleted'),
     // The day on which it was deleted: that is the question.
     source: `(select business_id, receipt_id, reporting.day(deleted_at) as day, deleted_at, receipt_number, issued_at, clinic_id,
-      doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id from reporting.deleted_receipts)`,
+      doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id, state from reporting.deleted_receipts)`,
     columns: `deleted_at issued_at receipt_number name mobile ${places} net_amount paid_amount`,
     also: 'business_id receipt_id day patient_id status delivery_id',
     order: 'deleted_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
-    states: { failed: payStates.failed, deleted: 'true' },
+    choices: { state: choicesOf('failed', 'deleted') },
     unsummed: 'failed',
     phone: 'receipt_number net_amount name state',
   }),
@@ -149,7 +150,7 @@ export const lists: readonly List[] = [
     leadsWithBusiness: true,
     range: 'today',
     hasDaysToCome: true,
-    states: appointmentStates,
+    choices: { state: appointmentStates },
     phone: 'starts_at doctor_id name state',
   }),
   defineList({
@@ -163,7 +164,7 @@ export const lists: readonly List[] = [
     links: toAppointment('booked_at'),
     order: 'booked_at desc, business_id, appointment_id',
     leadsWithBusiness: true,
-    states: appointmentStates,
+    choices: { state: appointmentStates },
     phone: 'booked_at doctor_id name state',
   }),
   defineList(takingsBy('day', 'day', 'day desc')),
@@ -211,14 +212,10 @@ export const lists: readonly List[] = [
     columns: 'event_time kind name mobile doctor_id link',
     also: 'business_id family record day patient_id delivery_id',
     links: toRecord('event_time', '', 'record'),
-    words: { kind: (value) => (value === 'mcert' ? 'medical certificate' : words(value)) },
     order: 'event_time desc, delivery_id',
     leadsWithBusiness: true,
-    states: {
-      consent: "kind = 'consent'",
-      medical_certificate: "kind = 'mcert'",
-      prescription: "kind = 'prescription'",
-      review_request: "kind = 'review_request'",
+    choices: {
+      kind: { ...choicesOf('consent', 'prescription', 'review_request'), mcert: 'Medical certificate' },
     },
     phone: 'event_time link name kind',
   }),

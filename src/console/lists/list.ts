@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../../common/config/config.ts';
 import type { Role } from '../../common/config/value-types.ts';
-import { titled } from '../../common/words.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
 import type { Values } from '../ui/context.ts';
 import type { ListRow } from './query.ts';
@@ -45,14 +44,14 @@ export interface List {
   hasDaysToCome?: true;
   /** The places that are filters. */
   places: readonly AliasKind[];
-  /** Columns that are filters, as are its states, and the age of what is due: with their values and what these are called. */
+  /** Columns that are filters: with their values and what these are called. */
   choices: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Filters by a text: by one that is typed, or, without a label, by one of a link. `where` throws BadInput. */
   given?: Readonly<
     Record<string, { label?: string; shown: string; where: (text: string, config: Config) => Sql }>
   >;
-  /** States, each with its condition; a row has the first that is true. They are the column `state`. */
-  states?: Readonly<Record<string, string>>;
+  /** Conditions that follow from a state, and for which there is an index. */
+  narrowed?: Readonly<Record<string, Sql>>;
   /** Only rows in these states are summed. */
   unsummed?: string;
   /** Columns in the two lines of a row on a phone: the title and the amount, a note and a badge. */
@@ -68,20 +67,12 @@ export type Definition = Pick<List, 'name' | 'title' | 'unit' | 'order'> &
 
 const split = (names: string) => names.split(/\s+/).filter(Boolean);
 
-export const defineList = ({
-  source,
-  columns,
-  phone,
-  also = '',
-  choices = {},
-  ...list
-}: Definition): List => {
-  const states = Object.keys(list.states ?? {}).map((state) => [state, titled(state)]);
+export const defineList = ({ source, columns, phone, also = '', ...list }: Definition): List => {
   const [shown, more] = [split(columns), split(also)];
   return {
     range: 'last_30_days',
+    choices: {},
     ...list,
-    choices: { ...(list.states && { state: Object.fromEntries(states) }), ...choices },
     source: typeof source === 'string' ? sql.raw(source) : source,
     columns: shown,
     also: more,

@@ -52,19 +52,6 @@ export function fileColumnsOf(query: ListQuery): ViewColumn[] {
   return [...new Map(own.map((column) => [column.name, column])).values()];
 }
 
-/** The state of a row, as a column. */
-export const stateOf = ({ states = {} }: List) => {
-  const cases = Object.entries(states).map(([name, condition]) => `when ${condition} then '${name}'`);
-  return sql.raw<string>(`case ${cases.join(' ')} end`);
-};
-
-/** By the conditions themselves, for which there may be an index. */
-function isInState({ states = {} }: List, state: string): RawBuilder<boolean> {
-  const names = Object.keys(states);
-  const others = names.slice(0, names.indexOf(state)).map((name) => `coalesce(${states[name]}, false)`);
-  return sql.raw(`(${states[state]}) ${others.map((other) => `and not ${other}`).join(' ')}`);
-}
-
 /** The part of a query that begins with `from`: rows `l` of the list. A filter that it has no column for does not filter it. */
 export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuilder<unknown> {
   const { list, filter, businesses } = query;
@@ -78,7 +65,8 @@ export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuil
     ...ids.map((kind) => sql`l.${sql.ref(`${kind}_id`)} = ${filter[kind]}`),
     from && sql`day >= ${from}::date`,
     to && sql`day <= ${to}::date`,
-    ...Object.entries(chosen).map(([name, value]) => isChosen(list, name, value!)),
+    ...Object.entries(chosen).map(([name, value]) => sql`l.${sql.ref(name)} = ${value}`),
+    list.narrowed?.[chosen.state ?? ''],
     ...given,
     list.leadsWithBusiness && !filter.business && isOf,
     where,
@@ -89,9 +77,6 @@ export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuil
   const sums = columns.map((name) => sql`sum(${name}) as ${name}`);
   return sql`from (select ${sql.join([group, ...sums])} ${rows} group by ${group}) l`;
 }
-
-const isChosen = (list: List, name: string, value: string): RawBuilder<boolean> =>
-  name === 'state' ? isInState(list, value) : sql`l.${sql.ref(name)} = ${value}`;
 
 /** Characters of a text on a page: a record's own page has all of them. No id of a record or a patient is longer. */
 const maxOnPage = 250;
@@ -104,7 +89,7 @@ const textOf = ({ name, kind }: ViewColumn, max: number) => {
 };
 
 const isSummed = ({ list }: ListQuery) =>
-  list.unsummed ? sql`coalesce(${stateOf(list)}, '') <> ${list.unsummed}` : sql`true`;
+  list.unsummed ? sql`l.state is distinct from ${list.unsummed}` : sql`true`;
 
 export interface Part {
   limit?: number;
@@ -118,9 +103,7 @@ export function queryRows(
   { limit, offset = 0, where }: Part = {},
 ) {
   const { list } = query;
-  const chosen = columns.map(({ name }) =>
-    name === 'state' && list.states ? sql`${stateOf(list)} as state` : sql`l.${sql.ref(name)}`,
-  );
+  const chosen = columns.map(({ name }) => sql`l.${sql.ref(name)}`);
   const max = limit ? maxOnPage : maxText;
   const texts = columns.map((column) => sql`${textOf(column, max)} as ${sql.ref(column.name)}`);
   return sql<ListRow>`select ${sql.join([...texts, sql`is_summed::text`])} from (

@@ -37,7 +37,8 @@ export const systemLists: readonly List[] = [
           select r.receipt_number from public.receipts r where r.business_id = i.business_id
             and r.receipt_id = case when i.family = 'receipt' then i.record_id::bigint end
         ), i.family) as record, 1 + coalesce(resent.count, 0) as times,
-        ${causeOfFailure} as cause
+        ${causeOfFailure} as cause,
+        case when p.next_at = 'infinity' then 'failed' when p.next_at is not null then 'waiting' else 'applied' end as state
       from receiver.inbox i left join receiver.pending_deliveries p using (id) left join receiver.resends resent using (id))`,
     columns: 'received_at event record times state',
     also: 'delivery_id business_id family day event_time',
@@ -48,15 +49,12 @@ export const systemLists: readonly List[] = [
     words: { record: (value) => familyTitles[value] ?? words(value) },
     order: 'received_at desc, delivery_id desc',
     range: 'today',
-    choices: { family: familyTitles },
+    choices: { state: { failed: 'Failed', waiting: 'Waiting', applied: 'Applied' }, family: familyTitles },
     given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
     // What waits is found by its ids: otherwise every callback would be read.
-    states: {
-      failed:
-        "delivery_id = any(array(select id from receiver.pending_deliveries where next_at = 'infinity'))",
-      waiting:
-        "delivery_id = any(array(select id from receiver.pending_deliveries where next_at < 'infinity'))",
-      applied: 'true',
+    narrowed: {
+      failed: sql`delivery_id = any(array(select id from receiver.pending_deliveries where next_at = 'infinity'))`,
+      waiting: sql`delivery_id = any(array(select id from receiver.pending_deliveries where next_at < 'infinity'))`,
     },
     phone: 'event record received_at state',
   }),

@@ -92,7 +92,7 @@ export const patients: Page = (routes, core) => {
   });
 };
 
-const stateIn = ({ states }: List) => (states ? ['state'] : []);
+const stateIn = ({ choices }: List) => (choices.state ? ['state'] : []);
 
 /** The lists of a patient's records. */
 const listNames = ['admissions', 'receipts', 'deleted', 'booked', 'papers'] as const;
@@ -268,7 +268,7 @@ function PatientSums({ receipts }: Records) {
 }
 
 /** Columns that say the same in each row, or that the record's page has. */
-const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'kind', 'open_clearances', 'estimated_amount'];
+const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'open_clearances', 'estimated_amount'];
 
 function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   if (rows.length === 0) return null;

@@ -11,8 +11,6 @@ import {
   readRecord,
 } from '../../inbox/read-record.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
-import { listNamed } from '../lists/definitions.ts';
-import { stateOf } from '../lists/query.ts';
 import { read as all } from '../lists/read.ts';
 import { hasRole, type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
@@ -84,7 +82,7 @@ interface Change {
 const changesOf = (business: string, id: string) => sql<Change>`
   select h.delivery_id as delivery, coalesce(p.amount, 0)::float8 as moved, net_amount::float8 as net, paid_amount::float8 as paid, due_amount::float8 as due,
     (coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))::float8 as discount, deleted_at is not null as "isDeleted",
-    ${stateOf(listNamed('receipts'))} as state
+    state
   from reporting.receipt_history h
   left join lateral (select amount from reporting.payments p where p.delivery_id = h.delivery_id) p on true
   where h.business_id = ${business} and h.receipt_id = ${id}::bigint order by version desc limit 200`;
