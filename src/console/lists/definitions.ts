@@ -53,7 +53,6 @@ const ofReceipts = (tab: string) =>
 const toAppointment = (column: string) => toRecord(column, 'appointment', 'appointment_id');
 
 const choicesOf = (...values: string[]) => Object.fromEntries(values.map((value) => [value, titled(value)]));
-const payStates = choicesOf('failed', 'paid', 'part_paid', 'unpaid');
 const appointmentStates = choicesOf(
   ...['booked', 'ongoing', 'completed', 'completed_without_prescription', 'no_show', 'aborted'],
   ...[
@@ -90,14 +89,13 @@ export const lists: readonly List[] = [
     name: 'receipts',
     title: 'Receipts',
     ...ofReceipts('All'),
-    source: 'reporting.receipts',
+    source: '(select * from reporting.receipts where not reporting.is_failed(status))',
     columns: `issued_at receipt_number name mobile ${places} ${money} state`,
     also: `business_id receipt_id day status patient_id gross_amount item_discount_amount additional_discount_type
       additional_discount_value additional_discount_amount payment_id payment_link transaction_reference pdf_url remarks aid updated_at delivery_id`,
     order: byReceipt,
     leadsWithBusiness: true,
-    choices: { state: payStates },
-    unsummed: 'failed',
+    choices: { state: choicesOf('paid', 'part_paid', 'unpaid') },
     phone: 'receipt_number net_amount name state',
   }),
   defineList({
@@ -118,13 +116,24 @@ export const lists: readonly List[] = [
     ...ofReceipts('Deleted'),
     // The day on which it was deleted: that is the question.
     source: `(select business_id, receipt_id, reporting.day(deleted_at) as day, deleted_at, receipt_number, issued_at, clinic_id,
-      doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id, state from reporting.deleted_receipts)`,
-    columns: `deleted_at issued_at receipt_number name mobile ${places} net_amount paid_amount`,
+      doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id, state
+      from reporting.deleted_receipts where not reporting.is_failed(status))`,
+    columns: `deleted_at issued_at receipt_number name mobile ${places} net_amount paid_amount state`,
     also: 'business_id receipt_id day patient_id status delivery_id',
     order: 'deleted_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
-    choices: { state: choicesOf('failed', 'deleted') },
-    unsummed: 'failed',
+    phone: 'receipt_number net_amount name state',
+  }),
+  defineList({
+    name: 'failed',
+    title: 'Failed receipts, which are in no sum',
+    ...ofReceipts('Failed'),
+    source: '(select * from reporting.all_receipts where reporting.is_failed(status))',
+    columns: `issued_at receipt_number name mobile ${places} net_amount paid_amount state`,
+    also: 'business_id receipt_id day patient_id deleted_at delivery_id',
+    order: byReceipt,
+    leadsWithBusiness: true,
+    isUnsummed: true,
     phone: 'receipt_number net_amount name state',
   }),
   defineList({

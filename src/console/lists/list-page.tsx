@@ -4,7 +4,7 @@ import { viewColumn } from '../../receiver/store/view-columns.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
-import { formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
+import { formatAmount, formatCount, Sums } from '../ui/values.tsx';
 import { duesByAge, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
 import { columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
@@ -150,7 +150,7 @@ export function ListPage(props: ListPageProps) {
 }
 
 function TotalsLine({ request, totals, change = '' }: ListPageProps) {
-  const { list, entered } = request;
+  const { list } = request;
   const limit = formatCount(maxCounted);
   if (totals.rows > maxCounted)
     return <p class="note">More than {limit} rows: too many to add up. Choose fewer days, or one place.</p>;
@@ -162,19 +162,9 @@ function TotalsLine({ request, totals, change = '' }: ListPageProps) {
       return { value: format(totals.sums[name] ?? 0), label: `${label.toLowerCase()}${compared}` };
     });
   return (
-    <>
-      <Sums
-        sums={[{ value: formatCount(totals.rows), label: list.unit[totals.rows === 1 ? 0 : 1] }, ...sums]}
-      />
-      {totals.others > 0 && entered.state !== list.unsummed && (
-        <p class="note">
-          <a href={listHref(list, { ...entered, state: list.unsummed })}>
-            {formatCountOf(totals.others, list.unit)} {list.unsummed}
-          </a>
-          : in no sum.
-        </p>
-      )}
-    </>
+    <Sums
+      sums={[{ value: formatCount(totals.rows), label: list.unit[totals.rows === 1 ? 0 : 1] }, ...sums]}
+    />
   );
 }
 

@@ -52,8 +52,8 @@ export interface List {
   >;
   /** Conditions that follow from a state, and for which there is an index. */
   narrowed?: Readonly<Record<string, Sql>>;
-  /** Only rows in these states are summed. */
-  unsummed?: string;
+  /** Its amounts are in no sum. */
+  isUnsummed?: true;
   /** Columns in the two lines of a row on a phone: the title and the amount, a note and a badge. */
   phone: readonly string[];
   /** The columns by which the access log knows whose rows were shown. */

@@ -42,7 +42,10 @@ export interface ListQuery {
 export function columnsOf({ list, isPersonal, businesses, filter }: ListQuery): ViewColumn[] {
   const isOne = businesses.length < 2 || filter.business || list.groupBy || !list.places.includes('business');
   const several = isOne ? [] : ['business_id'];
-  return [...list.columns, ...several].map(viewColumn).filter(({ personal }) => isPersonal || !personal);
+  const columns = [...list.columns, ...several].map(viewColumn);
+  return columns
+    .filter(({ personal }) => isPersonal || !personal)
+    .map((column) => (list.isUnsummed ? { ...column, summed: false } : column));
 }
 
 /** The columns of its file for programs. */
@@ -88,9 +91,6 @@ const textOf = ({ name, kind }: ViewColumn, max: number) => {
   return sql`case when length(${column}::text) > ${max} then left(${column}::text, ${max - 1}) || '…' else ${column}::text end`;
 };
 
-const isSummed = ({ list }: ListQuery) =>
-  list.unsummed ? sql`l.state is distinct from ${list.unsummed}` : sql`true`;
-
 export interface Part {
   limit?: number;
   offset?: number;
@@ -106,8 +106,8 @@ export function queryRows(
   const chosen = columns.map(({ name }) => sql`l.${sql.ref(name)}`);
   const max = limit ? maxOnPage : maxText;
   const texts = columns.map((column) => sql`${textOf(column, max)} as ${sql.ref(column.name)}`);
-  return sql<ListRow>`select ${sql.join([...texts, sql`is_summed::text`])} from (
-    select ${sql.join(chosen)}, ${isSummed(query)} as is_summed ${matching(query, where)}
+  return sql<ListRow>`select ${sql.join(texts)} from (
+    select ${sql.join(chosen)} ${matching(query, where)}
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
@@ -122,22 +122,16 @@ export const readGroups = (db: Db, query: ListQuery) =>
 export interface Totals {
   /** At most one more than `maxCounted`: then there are no sums. */
   rows: number;
-  /** Rows that are in no sum. */
-  others: number;
   sums: ListRow;
 }
 
 export async function readTotals(db: Db, query: ListQuery): Promise<Totals> {
   const summed = columnsOf(query).filter((column) => column.summed);
-  const names = [...summed.map(({ name }) => sql`l.${sql.ref(name)}`), sql`${isSummed(query)} as is_summed`];
-  const sums = summed.map(
-    ({ name }) => sql`${sql.lit(name)}, (sum(${sql.ref(name)}) filter (where is_summed))::text`,
-  );
+  const names = summed.map(({ name }) => sql`l.${sql.ref(name)}`);
+  const sums = summed.map(({ name }) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
   const [totals] = await read(
     db,
-    sql<Totals>`
-      select count(*)::integer as rows, (count(*) filter (where not is_summed))::integer as others,
-        json_build_object(${sql.join(sums)}) as sums
+    sql<Totals>`select count(*)::integer as rows, json_build_object(${sql.join(sums)}) as sums
       from (select ${sql.join(names)} ${matching(query)} limit ${maxCounted + 1}) counted`,
   );
   return totals!.rows > maxCounted ? { ...totals!, sums: {} } : totals!;
@@ -147,7 +141,7 @@ export async function readTotals(db: Db, query: ListQuery): Promise<Totals> {
 export function addUp(query: ListQuery, groups: readonly ListRow[]): Totals {
   const summed = columnsOf(query).filter((column) => column.summed);
   const sums = summed.map(({ name }) => [name, sumOf(groups, (row) => Number(row[name] ?? 0)).toFixed(2)]);
-  return { rows: groups.length, others: 0, sums: Object.fromEntries(sums) };
+  return { rows: groups.length, sums: Object.fromEntries(sums) };
 }
 
 export interface RowsSummary {

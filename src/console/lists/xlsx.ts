@@ -1,5 +1,4 @@
 import { strToU8, Zip, ZipDeflate } from 'fflate';
-import { formatAmount } from '../../common/words.ts';
 
 /** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
 export type CellKind = 'number' | 'amount' | 'date' | 'moment' | 'text';
@@ -92,11 +91,9 @@ function numberOf(kind: CellKind, value: string): number | undefined {
   return kind !== 'text' && /^-?\d{1,13}(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }
 
-/** @param isSummed false: a text, which no sum of a spreadsheet has */
-function cell({ name, kind, summed }: XlsxColumn, row: Row, isSummed: boolean): string {
+function cell({ name, kind }: XlsxColumn, row: Row): string {
   const value = row[name];
   if (value === null || value === undefined) return '<c/>';
-  if (summed && !isSummed) return textCell(kind === 'amount' ? formatAmount(value) : value);
   const number = numberOf(kind, value);
   return number === undefined ? textCell(value) : `<c s="${styleOf(kind)}"><v>${number}</v></c>`;
 }
@@ -148,11 +145,10 @@ export async function* writeXlsx(name: string, columns: readonly XlsxColumn[], r
   let last = 1;
   for await (const row of rows) {
     last += 1;
-    const isSummed = row.is_summed !== 'false';
     columns.forEach(({ name, summed }, at) => {
-      if (summed && isSummed) sums[at]! += Number(row[name] ?? 0);
+      if (summed) sums[at]! += Number(row[name] ?? 0);
     });
-    pending += `<row>${columns.map((column) => cell(column, row, isSummed)).join('')}</row>`;
+    pending += `<row>${columns.map((column) => cell(column, row)).join('')}</row>`;
     if (pending.length < 65_536) continue;
     sheet.push(strToU8(pending));
     pending = '';

@@ -92,17 +92,15 @@ export const patients: Page = (routes, core) => {
   });
 };
 
-const stateIn = ({ choices }: List) => (choices.state ? ['state'] : []);
-
 /** The lists of a patient's records. */
-const listNames = ['admissions', 'receipts', 'deleted', 'booked', 'papers'] as const;
+const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'booked', 'papers'] as const;
 type Records = Record<(typeof listNames)[number], ListRow[]>;
 
 async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Promise<Records> {
   const businesses = [...new Set(callbacks.map(({ businessId }) => businessId))];
   const rowsOf = (name: keyof Records, where: RawBuilder<boolean>) => {
     const list = listNamed(name);
-    const names = new Set([...list.columns, ...list.also, ...stateIn(list)]);
+    const names = new Set([...list.columns, ...list.also]);
     const all = [...names].map(viewColumn);
     // Names and remarks are not shown, and may be long; the key of a paper leads to its page.
     const columns = all.filter((column) => !column.personal || ['link', 'record'].includes(column.name));
@@ -114,6 +112,7 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
     admissions: await rowsOf('admissions', privacy.isRecordOf(callbacks, 'admission_id')),
     receipts: await rowsOf('receipts', isReceipt),
     deleted: await rowsOf('deleted', isReceipt),
+    failed: await rowsOf('failed', isReceipt),
     booked: await rowsOf('booked', privacy.isRecordOf(callbacks, 'appointment_id')),
     papers: await rowsOf('papers', privacy.isRecordOf(callbacks, 'record')),
   };
@@ -247,15 +246,13 @@ function PatientPage({ records, ...props }: PatientPageProps) {
   );
 }
 
-/** Failed receipts are in no sum. */
 function PatientSums({ receipts }: Records) {
-  const counted = receipts.filter(({ is_summed }) => is_summed === 'true');
   // What was paid too much takes nothing from what is due.
-  const due = counted.filter(({ due_amount }) => Number(due_amount) > 0);
-  const sum = (name: string, rows = counted) => formatAmount(sumOf(rows, (row) => Number(row[name])));
+  const due = receipts.filter(({ due_amount }) => Number(due_amount) > 0);
+  const sum = (name: string, rows = receipts) => formatAmount(sumOf(rows, (row) => Number(row[name])));
   const since = due.at(-1)?.issued_at;
   const sums = [
-    { value: sum('net_amount'), label: `billed, ${formatCountOf(counted.length, ['receipt', 'receipts'])}` },
+    { value: sum('net_amount'), label: `billed, ${formatCountOf(receipts.length, ['receipt', 'receipts'])}` },
     { value: sum('paid_amount'), label: 'paid' },
     {
       value: sum('due_amount', due),
@@ -273,15 +270,15 @@ const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'open_clearances',
 function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   if (rows.length === 0) return null;
   const isSeveral = new Set(rows.map(({ business_id }) => business_id)).size > 1;
-  const names = new Set([...list.columns, ...stateIn(list), ...(isSeveral ? ['business_id'] : [])]);
-  const columns = [...names].filter((column) => !hidden.includes(column));
+  const names = [...list.columns, ...(isSeveral ? ['business_id'] : [])];
+  const columns = names.filter((column) => !hidden.includes(column));
   const places = list.phone.slice(0, 2);
   const note = columns.find((column) => !places.includes(column))!;
   return (
     <>
       <h2>{list.title}</h2>
       <Rows
-        list={{ ...list, phone: [...places, note, ...stateIn(list)] }}
+        list={{ ...list, phone: [...places, note, 'state'] }}
         rows={rows.slice(0, maxShown)}
         columns={columns}
       />

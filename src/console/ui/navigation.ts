@@ -8,7 +8,7 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
     ['Today', '/today'],
     ['Appointments', '/appointments', ['/booked', '/hours', '/records/appointment']],
     ['Patients', '/patients', ['/search'], 'desk'],
-    ['Receipts', '/receipts', ['/unpaid', '/deleted', '/twice', '/records/receipt']],
+    ['Receipts', '/receipts', ['/unpaid', '/deleted', '/failed', '/twice', '/records/receipt']],
     ['Takings', '/takings', ['/payments', '/takings-by-month', '/takings-by-doctor', '/takings-by-clinic']],
   ],
   'More lists': [
