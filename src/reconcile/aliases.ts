@@ -14,16 +14,6 @@ export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 export const noAliases = () =>
   ({ business: new Map(), clinic: new Map(), doctor: new Map() }) satisfies Aliases;
 
-/** The ids that a text means: itself, where it is an id; those of this name; or else of names that contain it. */
-export function findIds(aliases: ReadonlyMap<string, string>, text: string): string[] {
-  if (aliases.has(text)) return [text];
-  const wanted = text.toLowerCase();
-  const idsOf = (matches: (alias: string) => boolean) =>
-    [...aliases].flatMap(([id, alias]) => (matches(alias.toLowerCase()) ? id : []));
-  const same = idsOf((alias) => alias === wanted);
-  return same.length > 0 ? same : idsOf((alias) => alias.includes(wanted));
-}
-
 export const maxAliasLength = 200;
 
 /** In a change, an empty alias removes it. */

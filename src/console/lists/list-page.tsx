@@ -76,8 +76,8 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
   );
 }
 
-/** Names that are listed; of more, one is typed. */
-const maxChoices = 200;
+/** Names that are links; of more, one is selected. */
+const maxLinks = 200;
 
 interface PlaceProps {
   kind: AliasKind;
@@ -85,18 +85,15 @@ interface PlaceProps {
   entered: Values;
 }
 
-/** A filter by a business, a clinic or a doctor. */
-export function PlaceChip({ kind, ...page }: PlaceProps) {
-  const names = useVisit().aliases[kind];
-  return (
-    <Chip
-      {...page}
-      name={kind}
-      choices={[...names].slice(0, maxChoices)}
-      fields={[{ name: kind, label: `${titled(kind)}: name or id` }]}
-      chosen={names.get(page.entered[kind] ?? '')}
-    />
-  );
+/** A filter by a business, a clinic or a doctor that has a name. */
+function PlaceChip({ kind, ...page }: PlaceProps) {
+  const names = [...useVisit().aliases[kind]];
+  if (names.length === 0 && !page.entered[kind]) return null;
+  const offered =
+    names.length > maxLinks
+      ? { fields: [{ name: kind, label: titled(kind), options: names }] }
+      : { choices: names };
+  return <Chip {...page} name={kind} {...offered} />;
 }
 
 /** Pages that are no lists, and stand among the tabs of some. */
@@ -155,7 +152,7 @@ function TotalsLine({ request, totals, change = '' }: ListPageProps) {
   if (totals.rows > maxCounted)
     return <p class="note">More than {limit} rows: too many to add up. Choose fewer days, or one place.</p>;
   const sums = columnsOf(request)
-    .filter(({ name }) => Object.hasOwn(totals.sums, name))
+    .filter(({ name }) => totals.rows > 0 && Object.hasOwn(totals.sums, name))
     .map(({ name, label, kind }) => {
       const format = kind === 'amount' ? formatAmount : formatCount;
       const compared = name === 'collected_amount' ? change : '';

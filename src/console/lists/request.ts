@@ -1,18 +1,16 @@
-import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Config } from '../../common/config/config.ts';
 import { formatDay, isDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import type { Core } from '../../receiver/feature.ts';
 import type { Db } from '../../receiver/store/tables.ts';
-import { type Aliases, type AliasKind, aliasKinds, findIds } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
-import { hrefTo, type Values, type Visit } from '../ui/context.ts';
+import { hrefTo, type Values } from '../ui/context.ts';
 import type { List } from './list.ts';
 import type { ListQuery } from './query.ts';
 import { daysOfRange, type RangeName, ranges } from './ranges.ts';
-import { read, readBusinesses } from './read.ts';
+import { readBusinesses } from './read.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const maxPages = 100;
@@ -32,7 +30,6 @@ export async function readListRequest(
   list: List,
   form: Record<string, unknown>,
   { config }: Core,
-  { aliases }: Visit,
   isPersonal: boolean,
 ): Promise<ListRequest> {
   const shape = {
@@ -50,16 +47,16 @@ export async function readListRequest(
   const given = keysOf(list.given ?? {}).map((name) => [name, z.string().max(4_000)]);
   const texts: Values = readForm(form, Object.fromEntries(given));
   const businesses = await readBusinesses(db);
-  const places = await readPlaces(db, fields, businesses, aliases);
+  const { business, clinic, doctor } = fields;
   const days = daysOf(fields, list, range, config);
   const conditions = keysOf(texts).map((name) => list.given![name]!.where(texts[name]!, config));
-  const filter = { ...places, ...days, chosen, given: conditions, page };
+  const filter = { business, clinic, doctor, ...days, chosen, given: conditions, page };
   return {
     list,
     filter,
     isPersonal,
     businesses,
-    entered: { ...fields, ...places, range, ...chosen, ...texts },
+    entered: { ...fields, range, ...chosen, ...texts },
   };
 }
 
@@ -77,48 +74,6 @@ function daysOf(
   if (from || to) return { from, to };
   const [first, last] = daysOfRange(wanted ?? range, today);
   return { from: first, to: last };
-}
-
-type Places = Partial<Record<AliasKind, string | undefined>>;
-
-/** Where an id of each kind may be, in views. */
-const viewsOf: Record<AliasKind, readonly string[]> = {
-  business: ['quarantine'],
-  clinic: ['all_receipts', 'appointments'],
-  doctor: ['all_receipts', 'appointments', 'prescriptions', 'consent_forms'],
-};
-
-/**
- * The ids of the places of a filter, which may be entered by name.
- *
- * @throws BadInput where several have the name, or nothing has the id: a misspelt name would have sums of nothing
- */
-export async function readPlaces(
-  db: Db,
-  entered: Places,
-  businesses: readonly string[],
-  aliases: Aliases,
-): Promise<Places> {
-  const ids: Places = {};
-  for (const kind of aliasKinds) {
-    const wanted = entered[kind];
-    if (!wanted) continue;
-    const [id = wanted, ...others] = findIds(aliases[kind], wanted);
-    if (others.length > 0)
-      throw new BadInput(`${others.length + 1} names match “${wanted}”. Type more of the name.`);
-    ids[kind] = id;
-    if (aliases[kind].has(id) || (kind === 'business' && businesses.includes(id))) continue;
-    const column = sql.ref(`${kind}_id`);
-    const rows = viewsOf[kind].map(
-      (view) => sql`select from ${sql.table(`reporting.${view}`)} where ${column} = ${id}`,
-    );
-    const [known] = await read(
-      db,
-      sql<{ known: boolean }>`select exists (${sql.join(rows, sql` union all `)}) as known`,
-    );
-    if (!known!.known) throw new BadInput(`No ${kind} is called ${id}.`);
-  }
-  return ids;
 }
 
 /** The address of a list with another selection; its first page. */

@@ -32,7 +32,7 @@ export const listPages: Page = (routes, context) => {
   const { config, families, read, logAccess } = context;
 
   const readRequest = (tx: Db, list: List, req: Request, res: Response) =>
-    readListRequest(tx, list, req.query, context, visitOf(res), hasRole(res, 'desk'));
+    readListRequest(tx, list, req.query, context, hasRole(res, 'desk'));
 
   const readTakings = createTakings(config.reportTimezone);
   const own = lists.map((list) =>
