@@ -15,7 +15,7 @@ const withPerson = (view: string) => {
 };
 
 const places = 'doctor_id clinic_id';
-const money = 'net_amount paid_amount due_amount';
+const money = 'net_amount:amount paid_amount due_amount';
 const byReceipt = 'issued_at desc, business_id, receipt_id';
 const byDay = (day: string, last = day) => ({ range: undefined, from: day, to: last });
 /** What leads from a group of takings to its payments, or from a month to its days. */
@@ -34,13 +34,12 @@ const takingsBy = (by: string, groupBy: string, order = 'collected_amount desc n
   unit: [by, `${by}s`],
   tab: ['takings', `By ${by}`],
   source: 'reporting.takings',
-  columns: `${groupBy} collected_amount refunded_amount receipts net_amount due_amount`,
+  columns: `${groupBy}:title collected_amount:amount refunded_amount receipts:note net_amount:badge due_amount`,
   links: takingsLinks,
   groupBy,
   order,
   leadsWithBusiness: true,
   range: 'this_month',
-  phone: `${groupBy} collected_amount receipts net_amount`,
 });
 /** A column that leads to the record of a family. */
 const toRecord = (column: string, family: string, key: string): Links => ({
@@ -76,12 +75,11 @@ export const duesByAge = defineList({
   title: 'Due by age',
   unit: ['age', 'ages'],
   source: dues,
-  columns: 'age receipts due_amount',
+  columns: 'age:title receipts:note due_amount:amount',
   groupBy: 'age',
   order: 'age',
   choices: { age: ages },
   links: { age: ({ age }, entered) => (age ? hrefTo('/unpaid', { ...entered, age }) : undefined) },
-  phone: 'age due_amount receipts',
 });
 
 export const lists: readonly List[] = [
@@ -90,25 +88,24 @@ export const lists: readonly List[] = [
     title: 'Receipts',
     ...ofReceipts('All'),
     source: '(select * from reporting.receipts where not reporting.is_failed(status))',
-    columns: `issued_at receipt_number name mobile ${places} ${money} state`,
+    columns: `issued_at receipt_number:title name:note mobile ${places} ${money} state:badge`,
     also: `business_id receipt_id day status patient_id gross_amount item_discount_amount additional_discount_type
       additional_discount_value additional_discount_amount payment_id payment_link transaction_reference pdf_url remarks aid updated_at delivery_id`,
     order: byReceipt,
     leadsWithBusiness: true,
     choices: { state: choicesOf('paid', 'part_paid', 'unpaid') },
-    phone: 'receipt_number net_amount name state',
   }),
   defineList({
     name: 'unpaid',
     title: 'Unpaid receipts',
     ...ofReceipts('Unpaid'),
     source: dues,
-    columns: `issued_at receipt_number name mobile ${places} ${money} days_outstanding payment_link`,
+    columns: `issued_at receipt_number:title name:note mobile ${places} net_amount paid_amount due_amount:amount
+      days_outstanding:badge payment_link`,
     also: 'business_id receipt_id day patient_id pdf_url',
     order: 'day, issued_at, business_id, receipt_id',
     range: 'all',
     choices: { age: ages },
-    phone: 'receipt_number due_amount name days_outstanding',
   }),
   defineList({
     name: 'deleted',
@@ -118,33 +115,30 @@ export const lists: readonly List[] = [
     source: `(select business_id, receipt_id, reporting.day(deleted_at) as day, deleted_at, receipt_number, issued_at, clinic_id,
       doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id, state
       from reporting.deleted_receipts where not reporting.is_failed(status))`,
-    columns: `deleted_at issued_at receipt_number name mobile ${places} net_amount paid_amount state`,
+    columns: `deleted_at issued_at receipt_number:title name:note mobile ${places} net_amount:amount paid_amount state:badge`,
     also: 'business_id receipt_id day patient_id status delivery_id',
     order: 'deleted_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
-    phone: 'receipt_number net_amount name state',
   }),
   defineList({
     name: 'failed',
     title: 'Failed receipts, which are in no sum',
     ...ofReceipts('Failed'),
     source: '(select * from reporting.all_receipts where reporting.is_failed(status))',
-    columns: `issued_at receipt_number name mobile ${places} net_amount paid_amount state`,
+    columns: `issued_at receipt_number:title name:note mobile ${places} net_amount:amount paid_amount state:badge`,
     also: 'business_id receipt_id day patient_id deleted_at delivery_id',
     order: byReceipt,
     leadsWithBusiness: true,
     isUnsummed: true,
-    phone: 'receipt_number net_amount name state',
   }),
   defineList({
     name: 'twice',
     title: 'Receipts that may have been entered twice',
     ...ofReceipts('Twice'),
     source: 'reporting.duplicate_receipts',
-    columns: `issued_at receipt_number name mobile ${places} ${money} copy_number`,
+    columns: `issued_at receipt_number:title name:note mobile ${places} ${money} copy_number:badge`,
     also: 'business_id receipt_id first_receipt_id day patient_id',
     order: 'day desc, business_id, first_receipt_id, copy_number',
-    phone: 'receipt_number net_amount name copy_number',
   }),
   defineList({
     name: 'appointments',
@@ -152,7 +146,7 @@ export const lists: readonly List[] = [
     unit: ['appointment', 'appointments'],
     tab: ['appointments', 'By time'],
     source: '(select *, patient_name as name from reporting.schedule)',
-    columns: `starts_at name mobile ${places} state booked_at`,
+    columns: `starts_at:title name:note mobile doctor_id:amount clinic_id state:badge booked_at`,
     also: appointmentDetails,
     links: toAppointment('starts_at'),
     order: 'starts_at, business_id, appointment_id',
@@ -160,7 +154,6 @@ export const lists: readonly List[] = [
     range: 'today',
     hasDaysToCome: true,
     choices: { state: appointmentStates },
-    phone: 'starts_at doctor_id name state',
   }),
   defineList({
     name: 'booked',
@@ -168,24 +161,22 @@ export const lists: readonly List[] = [
     unit: ['appointment', 'appointments'],
     tab: ['appointments', 'By booking'],
     source: withPerson('reporting.appointments'),
-    columns: `booked_at starts_at name mobile ${places} state`,
+    columns: `booked_at:title starts_at name:note mobile doctor_id:amount clinic_id state:badge`,
     also: `${appointmentDetails} completed_at modified_at delivery_id`,
     links: toAppointment('booked_at'),
     order: 'booked_at desc, business_id, appointment_id',
     leadsWithBusiness: true,
     choices: { state: appointmentStates },
-    phone: 'booked_at doctor_id name state',
   }),
   defineList(takingsBy('day', 'day', 'day desc')),
   defineList({
     ...takingsBy('month', 'month', 'month desc'),
     // What was collected takes longer than a page may.
     source: "(select * from reporting.takings where kind = 'receipt')",
-    columns: 'month receipts net_amount due_amount',
+    columns: 'month:title receipts:note net_amount:amount due_amount:badge',
     words: { month: nameOfMonth },
     range: 'last_13_months',
     isKept: true,
-    phone: 'month net_amount receipts due_amount',
   }),
   defineList(takingsBy('doctor', 'doctor_id')),
   defineList(takingsBy('clinic', 'clinic_id')),
@@ -197,13 +188,12 @@ export const lists: readonly List[] = [
     // A left join, so that the days of the payments come first.
     source: `(select p.*, r.receipt_number, r.name, r.mobile from reporting.payments p
       left join public.receipts r using (business_id, receipt_id))`,
-    columns: `paid_at amount kind receipt_number name mobile ${places}`,
+    columns: `paid_at amount:amount kind:badge receipt_number:title name:note mobile ${places}`,
     also: 'business_id receipt_id day patient_id delivery_id',
     links: toReceipt,
     order: 'paid_at desc, business_id, receipt_id, delivery_id',
     range: 'today',
     choices: { kind: { payment: 'Payments', refund: 'Refunds' } },
-    phone: 'receipt_number amount name kind',
   }),
   defineList({
     name: 'papers',
@@ -218,7 +208,7 @@ export const lists: readonly List[] = [
       union all
       select business_id, delivery_id::text, 'review_request', day, requested_at, 'review_request', doctor_id, patient_id,
         google_review_link, delivery_id from reporting.review_requests)`),
-    columns: 'event_time kind name mobile doctor_id link',
+    columns: 'event_time:title kind:badge name:note mobile doctor_id link:amount',
     also: 'business_id family record day patient_id delivery_id',
     links: toRecord('event_time', '', 'record'),
     order: 'event_time desc, delivery_id',
@@ -226,7 +216,6 @@ export const lists: readonly List[] = [
     choices: {
       kind: { ...choicesOf('consent', 'prescription', 'review_request'), mcert: 'Medical certificate' },
     },
-    phone: 'event_time link name kind',
   }),
   defineList({
     name: 'admissions',
@@ -234,26 +223,24 @@ export const lists: readonly List[] = [
     unit: ['admission', 'admissions'],
     source: `(select o.*, o.facility_id as clinic_id, a.patient->>'name' as name, a.patient->>'phone' as mobile, a.delivery_id
       from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,
-    columns: `admitted_at name mobile days_since_admission inpatient_number department stage ${places} open_clearances estimated_amount
-      billed_amount paid_amount due_amount`,
+    columns: `admitted_at:title name:note mobile days_since_admission inpatient_number department stage:badge ${places} open_clearances estimated_amount
+      billed_amount paid_amount due_amount:amount`,
     also: 'business_id admission_id day patient_id status open_clearance_types',
     links: toRecord('admitted_at', 'admission', 'admission_id'),
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
     range: 'all',
-    phone: 'admitted_at due_amount name stage',
   }),
   defineList({
     name: 'payment-links',
     title: 'Payment links',
     unit: ['request', 'requests'],
     source: withPerson('reporting.payment_requests'),
-    columns: 'requested_at name mobile doctor_id net_amount payment_link',
+    columns: 'requested_at:title name:note mobile doctor_id net_amount:amount payment_link:badge',
     also: 'business_id day patient_id appointment_id delivery_id',
     links: toRecord('requested_at', 'payment_request', 'delivery_id'),
     order: 'requested_at desc, business_id, delivery_id',
     leadsWithBusiness: true,
-    phone: 'requested_at net_amount name payment_link',
   }),
   ...systemLists,
 ];

@@ -54,21 +54,22 @@ export interface List {
   narrowed?: Readonly<Record<string, Sql>>;
   /** Its amounts are in no sum. */
   isUnsummed?: true;
-  /** Columns in the two lines of a row on a phone: the title and the amount, a note and a badge. */
-  phone: readonly string[];
+  /** The places of columns in the two lines of a row on a phone: title, amount, note, badge. In a definition they are marks, `name:note`. */
+  phone: Readonly<Record<string, string | undefined>>;
   /** The columns by which the access log knows whose rows were shown. */
   subjects: readonly ('patient_id' | 'delivery_id')[];
 }
 
-type Texts = Record<'columns' | 'phone', string> & { also?: string; source: string | Sql };
+type Texts = { columns: string; also?: string; source: string | Sql };
 export type Definition = Pick<List, 'name' | 'title' | 'unit' | 'order'> &
-  Partial<Omit<List, keyof Texts>> &
+  Partial<Omit<List, keyof Texts | 'phone'>> &
   Texts;
 
 const split = (names: string) => names.split(/\s+/).filter(Boolean);
 
-export const defineList = ({ source, columns, phone, also = '', ...list }: Definition): List => {
-  const [shown, more] = [split(columns), split(also)];
+export const defineList = ({ source, columns, also = '', ...list }: Definition): List => {
+  const marked = split(columns).map((column) => column.split(':') as [name: string, place?: string]);
+  const [shown, more] = [marked.map(([name]) => name), split(also)];
   return {
     range: 'last_30_days',
     choices: {},
@@ -76,7 +77,7 @@ export const defineList = ({ source, columns, phone, also = '', ...list }: Defin
     source: typeof source === 'string' ? sql.raw(source) : source,
     columns: shown,
     also: more,
-    phone: split(phone),
+    phone: Object.fromEntries(marked),
     places: aliasKinds.filter((kind) => list.groupBy || [...shown, ...more].includes(`${kind}_id`)),
     subjects: (['patient_id', 'delivery_id'] as const).filter((name) => more.includes(name)),
   };

@@ -47,7 +47,7 @@ export function Rows({ list, columns, rows, label = list.title, entered = {}, ..
       {...table}
       columns={shown.map((column): Column<ListRow> => {
         const { name, label, kind } = column;
-        const place = ['title', 'amount', 'note', 'badge'][list.phone.indexOf(name)];
+        const place = list.phone[name];
         const classes = [
           ['amount', 'count', 'figure'].includes(kind) && 'n',
           ['text', 'person'].includes(kind) && 'wide',

@@ -40,7 +40,7 @@ export const systemLists: readonly List[] = [
         ${causeOfFailure} as cause,
         case when p.next_at = 'infinity' then 'failed' when p.next_at is not null then 'waiting' else 'applied' end as state
       from receiver.inbox i left join receiver.pending_deliveries p using (id) left join receiver.resends resent using (id))`,
-    columns: 'received_at event record times state',
+    columns: 'received_at:note event:title record:amount times state:badge',
     also: 'delivery_id business_id family day event_time',
     links: {
       received_at: ({ delivery_id }) => hrefTo(`/callbacks/${delivery_id}`),
@@ -56,7 +56,6 @@ export const systemLists: readonly List[] = [
       failed: sql`delivery_id = any(array(select id from receiver.pending_deliveries where next_at = 'infinity'))`,
       waiting: sql`delivery_id = any(array(select id from receiver.pending_deliveries where next_at < 'infinity'))`,
     },
-    phone: 'event record received_at state',
   }),
   defineList({
     name: 'rejected',
@@ -69,7 +68,7 @@ export const systemLists: readonly List[] = [
         (select string_agg(ltrim(replace(e->>'path', '/data/', ''), '/') || ' ' || (e->>'message'), '; ') from jsonb_array_elements(errors) e)
           as errors, ${causeOfRejection} as cause
       from receiver.quarantine where replayed_at is null)`,
-    columns: 'last_received_at event errors times',
+    columns: 'last_received_at:note event:title errors:badge times:amount',
     also: 'quarantine_id business_id family reason',
     links: { last_received_at: ({ quarantine_id }) => hrefTo(`/rejected/${quarantine_id}`) },
     words: { event: (value) => familyTitles[value] ?? value },
@@ -77,7 +76,6 @@ export const systemLists: readonly List[] = [
     range: 'all',
     choices: { family: familyTitles, reason: reasons },
     given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
-    phone: 'event times last_received_at errors',
   }),
   defineList({
     name: 'access-log',
@@ -88,7 +86,7 @@ export const systemLists: readonly List[] = [
     source: `(select entry, at, reporting.day(at) as day, coalesce(actor_name, actor) as who, actor, address, action, rows, subjects,
       case when pg_column_size(subjects) < 20000 then cardinality(subjects)::text else 'hundreds' end as patients, filter::text as details
       from public.access_log)`,
-    columns: 'at who action rows patients details',
+    columns: 'at:note who:title action:amount rows patients details:badge',
     also: 'entry actor address',
     links: {
       who: ({ actor }) => hrefTo('/access-log', { person: actor! }),
@@ -109,6 +107,5 @@ export const systemLists: readonly List[] = [
         },
       },
     },
-    phone: 'who action at details',
   }),
 ];

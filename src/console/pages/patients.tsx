@@ -272,13 +272,12 @@ function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   const isSeveral = new Set(rows.map(({ business_id }) => business_id)).size > 1;
   const names = [...list.columns, ...(isSeveral ? ['business_id'] : [])];
   const columns = names.filter((column) => !hidden.includes(column));
-  const places = list.phone.slice(0, 2);
-  const note = columns.find((column) => !places.includes(column))!;
+  const note = columns.find((column) => !['title', 'amount'].includes(list.phone[column] ?? ''))!;
   return (
     <>
       <h2>{list.title}</h2>
       <Rows
-        list={{ ...list, phone: [...places, note, 'state'] }}
+        list={{ ...list, phone: { ...list.phone, [note]: 'note' } }}
         rows={rows.slice(0, maxShown)}
         columns={columns}
       />
