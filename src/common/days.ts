@@ -5,7 +5,7 @@ export const dayMs = 86_400_000;
 const partsOf = (day: string) => day.split('-').map(Number) as [year: number, month: number, date: number];
 
 /** A day of these numbers; a month or a day beyond its bounds is one of another year or month. */
-export const dayOf = (year: number, month: number, date: number): string =>
+const dayOf = (year: number, month: number, date: number): string =>
   new Date(Date.UTC(year, month - 1, date)).toISOString().slice(0, 10);
 
 /** Days before 1900 and after 2999 are none. */
@@ -27,9 +27,6 @@ export function addMonths(day: string, months: number): string {
 
 export const monthStart = (day: string): string => addMonths(day, 0);
 export const monthEnd = (day: string): string => addDays(addMonths(day, 1), -1);
-
-/** From 0, a Monday. */
-export const weekdayOf = (day: string): number => (new Date(day).getUTCDay() + 6) % 7;
 
 const format = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
 

@@ -7,7 +7,7 @@ import { inTransaction } from '../../receiver/store/pools.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
 import { type FormatName, fileNameOf, formats } from './files.ts';
-import { type ListQuery, type ListRow, queryRows, querySummary, type RowsSummary } from './query.ts';
+import { type ListQuery, queryRows, querySummary, type RowsSummary } from './query.ts';
 
 // Small, so that callbacks are handled in between, and large values fit.
 const batchSize = 25;
@@ -27,7 +27,7 @@ export async function sendDownload(
   aliases: Aliases,
   logAccess: (summary: RowsSummary) => Promise<void>,
 ): Promise<void> {
-  const { type, columns: columnsFor, addNames, writer } = formats[format];
+  const { type, columns: columnsFor, writer } = formats[format];
   const { stalledMs, totalMs, maxRows } = config.downloads;
   const settings = `set transaction isolation level repeatable read, read only; set local timezone = '${config.reportTimezone}';
     set local statement_timeout = ${totalMs}; set local idle_in_transaction_session_timeout = 0`;
@@ -49,11 +49,8 @@ export async function sendDownload(
         throw new BadInput(`A download takes ${formatCount(maxRows)} rows. Choose a business or fewer days.`);
       await logAccess(counts!);
       res.type(type).attachment(`${fileNameOf(query)}.${format}`);
-      const named = async function* (rows: AsyncIterable<ListRow>) {
-        for await (const row of rows) yield addNames(row, columns, aliases);
-      };
       const rows = client.query(new QueryStream(sql, [...parameters], { batchSize }));
-      await pipeline(rows, named, writer(columns, query.list.name), res, { signal });
+      await pipeline(rows, writer(columns, query.list.name, aliases), res, { signal });
     },
     stalledMs,
   );

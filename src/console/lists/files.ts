@@ -13,9 +13,7 @@ interface Format {
   label: string;
   type: string;
   columns: (query: ListQuery) => ViewColumn[];
-  /** Adds the names of the business, the clinic and the doctor to a row, or puts them in place of the ids. */
-  addNames: (row: ListRow, columns: readonly ViewColumn[], aliases: Aliases) => ListRow;
-  writer: (columns: readonly ViewColumn[], sheet: string) => Writer;
+  writer: (columns: readonly ViewColumn[], sheet: string, aliases: Aliases) => Writer;
 }
 
 /** What is selected, in words. */
@@ -32,8 +30,6 @@ export function describeSelection({ list, filter }: ListQuery, aliases: Aliases)
 export const fileNameOf = ({ list, filter, isPersonal }: ListQuery): string =>
   [list.name, isPersonal && 'personal', filter.from, filter.to].filter(Boolean).join('_');
 
-const aliasColumn = (name: string) => `${name.replace(/_id$/, '')}_alias`;
-
 const cellKinds: Partial<Record<ColumnKind, CellKind>> = {
   amount: 'amount',
   day: 'date',
@@ -41,6 +37,19 @@ const cellKinds: Partial<Record<ColumnKind, CellKind>> = {
   count: 'number',
   figure: 'number',
 };
+
+/** Puts the names of businesses, clinics and doctors in place of their ids, and words in place of codes. */
+async function* addNames(rows: Rows, columns: readonly ViewColumn[], aliases: Aliases) {
+  for await (const row of rows) {
+    const named = columns.flatMap(({ name, kind }) => {
+      const id = row[name];
+      if (!id) return [];
+      if (kind === 'state' || kind === 'code') return [[name, words(id)]];
+      return isAliasKind(kind) ? [[name, aliases[kind].get(id) ?? id]] : [];
+    });
+    yield { ...row, ...Object.fromEntries(named) };
+  }
+}
 
 export type FormatName = 'xlsx' | 'csv';
 
@@ -50,37 +59,19 @@ export const formats: Readonly<Record<FormatName, Format>> = {
     label: 'Excel',
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     columns: columnsOf,
-    addNames: (row, columns, aliases) => {
-      const named = columns.flatMap(({ name, kind }) => {
-        const id = row[name];
-        if (!id) return [];
-        if (kind === 'state' || kind === 'code') return [[name, words(id)]];
-        return isAliasKind(kind) ? [[name, aliases[kind].get(id) ?? id]] : [];
-      });
-      return { ...row, ...Object.fromEntries(named) };
-    },
-    writer: (columns, sheet) => {
+    writer: (columns, sheet, aliases) => {
       const cells = columns.map(({ name, label: title, kind, summed }) => {
         const width = isAliasKind(kind) || ['person', 'moment'].includes(kind) ? 24 : 16;
         return { name, title, kind: cellKinds[kind] ?? 'text', summed, width };
       });
-      return (rows) => writeXlsx(sheet, cells, rows);
+      return (rows) => writeXlsx(sheet, cells, addNames(rows, columns, aliases));
     },
   },
   csv: {
     label: 'CSV for programs',
     type: 'text/csv; charset=utf-8; header=present',
     columns: fileColumnsOf,
-    addNames: (row, columns, aliases) => {
-      const names = columns.flatMap(({ name, kind }) =>
-        isAliasKind(kind) ? [[aliasColumn(name), aliases[kind].get(row[name] ?? '') ?? null]] : [],
-      );
-      return { ...row, ...Object.fromEntries(names) };
-    },
-    writer: (columns) => {
-      const places = columns.filter(({ kind }) => isAliasKind(kind));
-      return csvWriter([...columns.map(({ name }) => name), ...places.map(({ name }) => aliasColumn(name))]);
-    },
+    writer: (columns) => csvWriter(columns.map(({ name }) => name)),
   },
 };
 export const formatNames: readonly FormatName[] = ['xlsx', 'csv'];

@@ -1,11 +1,22 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { spaces } from '../../callbacks/subjects.ts';
+import { businessesOfInbox } from '../../receiver/store/columns.ts';
 import { type ViewColumn, viewColumn } from '../../receiver/store/view-columns.ts';
 import type { Values } from '../ui/context.ts';
 import { sumOf } from '../ui/values.tsx';
 import type { List } from './list.ts';
-import { read, textArray } from './read.ts';
 import { maxText } from './xlsx.ts';
+
+export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
+  (await query.execute(db)).rows;
+
+export async function readBusinesses(db: Db): Promise<string[]> {
+  const { rows } = await sql.raw<{ business_id: string }>(businessesOfInbox).execute(db);
+  return rows.map(({ business_id }) => business_id);
+}
+
+/** As one parameter: PostgreSQL pushes no sub-select down into a view of two parts. */
+export const textArray = (texts: readonly string[]) => sql<string[]>`${texts}::text[]`;
 
 export const pageRows = 100;
 /** More rows are neither counted nor summed. */

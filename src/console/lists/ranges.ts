@@ -1,23 +1,18 @@
-import { addDays, addMonths, dayOf, formatDay, monthEnd, monthStart, weekdayOf } from '../../common/days.ts';
+import { addDays, addMonths, formatDay, monthEnd, monthStart } from '../../common/days.ts';
 
 type Range = (today: string) => readonly [from?: string, to?: string];
 
-const thisYear = (today: string) => dayOf(Number(today.slice(0, 4)), 1, 1);
-const monday = (today: string) => addDays(today, -weekdayOf(today));
 const lastMonth = (today: string) => addMonths(today, -1);
 
 /** Days as of today, both ends included. */
 export const ranges = {
   today: (today) => [today, today],
   yesterday: (today) => [addDays(today, -1), addDays(today, -1)],
-  this_week: (today) => [monday(today), today],
-  last_week: (today) => [addDays(monday(today), -7), addDays(monday(today), -1)],
   this_month: (today) => [monthStart(today), today],
   last_month: (today) => [lastMonth(today), monthEnd(lastMonth(today))],
   last_7_days: (today) => [addDays(today, -6), today],
   last_30_days: (today) => [addDays(today, -29), today],
   last_13_months: (today) => [addMonths(today, -12), today],
-  this_year: (today) => [thisYear(today), today],
   tomorrow: (today) => [addDays(today, 1), addDays(today, 1)],
   next_7_days: (today) => [today, addDays(today, 6)],
   all: () => [],

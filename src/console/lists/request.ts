@@ -8,9 +8,8 @@ import { BadInput } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
 import { hrefTo, type Values } from '../ui/context.ts';
 import type { List } from './list.ts';
-import type { ListQuery } from './query.ts';
+import { type ListQuery, readBusinesses } from './query.ts';
 import { daysOfRange, type RangeName, ranges } from './ranges.ts';
-import { readBusinesses } from './read.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const maxPages = 100;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { GroupTabs } from '../lists/list-page.tsx';
-import { read as all, readBusinesses, textArray } from '../lists/read.ts';
+import { read as all, readBusinesses, textArray } from '../lists/query.ts';
 import type { Page } from '../page.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';

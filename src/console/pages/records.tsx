@@ -11,7 +11,7 @@ import {
   readRecord,
 } from '../../inbox/read-record.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
-import { read as all } from '../lists/read.ts';
+import { read as all } from '../lists/query.ts';
 import { hasRole, type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { hrefTo, recordHref, useVisit } from '../ui/context.ts';

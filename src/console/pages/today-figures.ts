@@ -2,8 +2,15 @@ import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { addDays } from '../../common/days.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { duesByAge, listNamed } from '../lists/definitions.ts';
-import { type ListQuery, type ListRow, type Part, queryRows, readGroups } from '../lists/query.ts';
-import { read, textArray } from '../lists/read.ts';
+import {
+  type ListQuery,
+  type ListRow,
+  type Part,
+  queryRows,
+  read,
+  readGroups,
+  textArray,
+} from '../lists/query.ts';
 
 /** What was collected on a day. */
 export interface Collected {

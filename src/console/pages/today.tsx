@@ -2,16 +2,15 @@ import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { addDays, formatDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import { duesByAge, listNamed } from '../lists/definitions.ts';
-import { summarize } from '../lists/query.ts';
-import { readBusinesses } from '../lists/read.ts';
+import { readBusinesses, summarize } from '../lists/query.ts';
 import { Rows } from '../lists/rows.tsx';
 import { hasRole, type Page } from '../page.ts';
-import { createRecall } from '../recall.ts';
 import { originOf } from '../sign-in/origin.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
 import { Hero } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { formatAmount, formatChange, formatCount, formatCountOf, Named, sumOf } from '../ui/values.tsx';
+import { createRecall } from './takings.tsx';
 import {
   type Collected,
   type Figures,
