@@ -52,6 +52,9 @@ export function Rows({ list, columns, rows, label = list.title, entered = {}, ..
           ['amount', 'count', 'figure'].includes(kind) && 'n',
           ['text', 'person'].includes(kind) && 'wide',
           place && `at-${place}`,
+          ['note', 'badge'].includes(place!) &&
+            ['amount', 'count', 'figure', 'moment'].includes(kind) &&
+            'labelled',
         ];
         const cell = (row: ListRow) => {
           const href = list.links?.[name]?.(row, entered);

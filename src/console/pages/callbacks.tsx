@@ -64,19 +64,26 @@ function Overview({ arrivals, unit }: { arrivals: readonly Arrivals[]; unit: 'ho
   const { timezone } = useVisit();
   const sum = (key: 'stored' | 'waiting' | 'failed' | 'rejected') => sumOf(arrivals, (row) => row[key]);
   const [stored, waiting, failed, rejected] = [sum('stored'), sum('waiting'), sum('failed'), sum('rejected')];
-  const nameOf = (at: Date) => {
+  const namesOf = (at: Date) => {
     const local = formatLocal(at.getTime(), timezone);
-    return `${formatDay(local.slice(0, 10))}${unit === 'hour' ? `, ${local.slice(11, 16)}` : ''}`;
+    const day = formatDay(local.slice(0, 10));
+    return unit === 'hour'
+      ? [local.slice(11, 13), `${day}, ${local.slice(11, 16)}`]
+      : [local.slice(8, 10), day];
   };
   return (
     <Hero
       value={formatCount(stored + rejected)}
       about={`Callbacks received by ${unit}`}
-      bars={arrivals.map(({ at, stored, failed, rejected }) => ({
-        label: `${nameOf(at)}: ${formatCount(stored + rejected)}, ${formatCount(failed + rejected)} failed or rejected`,
-        value: stored + rejected,
-        failed: failed + rejected,
-      }))}
+      bars={arrivals.map(({ at, stored, failed, rejected }) => {
+        const [name, title] = namesOf(at);
+        return {
+          name: name!,
+          label: `${title}: ${formatCount(stored + rejected)}, ${formatCount(failed + rejected)} failed or rejected`,
+          value: stored + rejected,
+          failed: failed + rejected,
+        };
+      })}
     >
       received
       <p class="soft">

@@ -82,7 +82,14 @@ function Months({ shown, first, open }: MonthsProps) {
     const month = addMonths(first, n).slice(0, 7);
     const { net_amount: net, due_amount: due } = shown.find((row) => row.month === month) ?? {};
     const label = `${nameOfMonth(month)}: ${formatAmount(net ?? 0)} billed, ${formatAmount(due ?? 0)} due`;
-    return { label, value: Number(net ?? 0), failed: Number(due ?? 0), isNow: month === open?.slice(0, 7) };
+    const name = nameOfMonth(month).split(' ')[0]!;
+    return {
+      name,
+      label,
+      value: Number(net ?? 0),
+      failed: Number(due ?? 0),
+      isNow: month === open?.slice(0, 7),
+    };
   });
   return (
     <>

@@ -149,7 +149,7 @@ function Takings({ clinics, before, day, time }: TodayProps) {
         const at = addDays(day, -ago);
         const value = ago === 0 ? now : (before.get(ago)?.whole ?? 0);
         const label = `${weekdayOf(at)}, ${formatDay(at)}: ${formatAmount(value)}`;
-        return { label, value, isNow: ago === 0 };
+        return { name: at.slice(8), label, value, isNow: ago === 0 };
       })}
     >
       <a href={hrefTo('/payments', { range: 'today' })}>collected</a> on {weekday}, {formatDay(day)}, until{' '}

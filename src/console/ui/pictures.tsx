@@ -3,13 +3,15 @@ import type { ComponentChildren } from 'preact';
 interface BarsProps {
   /** What the picture shows, in a sentence. */
   about: string;
-  /** The label is for a pointer and for screen readers, such as "28 Nov: ₹26,076"; `failed` is a part of the value. */
-  bars: readonly { label: string; value: number; failed?: number; isNow?: boolean }[];
+  /** `name` stands below, such as 28; the label is for a pointer and for screen readers, such as "28 Nov: ₹26,076"; `failed` is a part of the value. */
+  bars: readonly { name: string; label: string; value: number; failed?: number; isNow?: boolean }[];
   /** A line across, such as what is usual. */
   usual?: number | undefined;
 }
 
 const [step, gap, height] = [20, 4, 72];
+/** More names would not be readable on a phone. */
+const maxNames = 14;
 
 /** A bar for each value, drawn by the server: no script, no library. */
 export function Bars({ about, bars, usual = 0 }: BarsProps) {
@@ -42,6 +44,11 @@ export function Bars({ about, bars, usual = 0 }: BarsProps) {
           />
         )}
       </svg>
+      <div class="axis" aria-hidden="true">
+        {bars.map(({ name }, index) => (
+          <span key={index}>{index % Math.ceil(bars.length / maxNames) === 0 && name}</span>
+        ))}
+      </div>
       <ul class="unseen">
         {bars.map(({ label }, index) => (
           <li key={index}>{label}</li>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 /**
  * What a column is called and shows, with its classes: `n` a number, `wide` a text that wraps, `at-title`, `at-amount`,
- * `at-note`, `at-badge` its place in the two lines of a row on a phone.
+ * `at-note`, `at-badge` its place in the two lines of a row on a phone, `labelled` with what it is called.
  */
 export type Column<Row> = readonly [
   head: ComponentChildren,
@@ -45,8 +45,8 @@ export function Table<Row>({ label, heading, columns, rows, empty, printed }: Ta
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map(([, cell, classes], place) => (
-                <td key={place} class={classes}>
+              {columns.map(([head, cell, classes], place) => (
+                <td key={place} class={classes} data-label={classes?.includes('labelled') ? head : undefined}>
                   {cell(row)}
                 </td>
               ))}
