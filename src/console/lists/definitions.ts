@@ -1,6 +1,6 @@
 import { monthEnd } from '../../common/days.ts';
 import { titled } from '../../common/words.ts';
-import { hrefTo, recordHref } from '../ui/context.ts';
+import { hrefTo, recordHref, type Values } from '../ui/context.ts';
 import { type Definition, defineList, type Links, type List } from './list.ts';
 import { nameOfMonth } from './ranges.ts';
 import { systemLists } from './system-lists.ts';
@@ -18,25 +18,24 @@ const places = 'doctor_id clinic_id';
 const money = 'net_amount:amount paid_amount due_amount';
 const byReceipt = 'issued_at desc, business_id, receipt_id';
 const byDay = (day: string, last = day) => ({ range: undefined, from: day, to: last });
-/** What leads from a group of takings to its payments, or from a month to its days. */
-const takingsLinks: Links = {
-  day: ({ day }, entered) => hrefTo('/payments', { ...entered, ...byDay(day!) }),
-  month: ({ month }, entered) =>
-    hrefTo('/takings', { ...entered, ...byDay(`${month}-01`, monthEnd(`${month}-01`)) }),
-  doctor_id: ({ doctor_id: doctor }, entered) =>
-    doctor ? hrefTo('/payments', { ...entered, doctor }) : undefined,
-  clinic_id: ({ clinic_id: clinic }, entered) =>
-    clinic ? hrefTo('/payments', { ...entered, clinic }) : undefined,
-};
-const takingsBy = (by: string, groupBy: string, order = 'collected_amount desc nulls last'): Definition => ({
-  name: by === 'day' ? 'takings' : `takings-by-${by}`,
+/** Groups of receipts and payments; each leads to its payments. */
+const takingsBy = (
+  by: string,
+  column: string,
+  order = 'collected_amount desc nulls last',
+  choose: (value: string) => Values = (value) => ({ [by]: value }),
+): Definition => ({
+  name: `takings-by-${by}`,
   title: `Takings by ${by}`,
   unit: [by, `${by}s`],
   tab: ['takings', `By ${by}`],
   source: 'reporting.takings',
-  columns: `${groupBy}:title collected_amount:amount refunded_amount receipts:note net_amount:badge due_amount`,
-  links: takingsLinks,
-  groupBy,
+  columns: `${column}:title collected_amount:amount refunded_amount receipts:note net_amount:badge due_amount`,
+  links: {
+    [column]: ({ [column]: value }, entered) =>
+      value ? hrefTo('/payments', { ...entered, ...choose(value) }) : undefined,
+  },
+  groupBy: column,
   order,
   leadsWithBusiness: true,
   range: 'this_month',
@@ -51,18 +50,10 @@ const ofReceipts = (tab: string) =>
   ({ unit: ['receipt', 'receipts'], tab: ['receipts', tab], links: toReceipt }) as const;
 const toAppointment = (column: string) => toRecord(column, 'appointment', 'appointment_id');
 
-const choicesOf = (...values: string[]) => Object.fromEntries(values.map((value) => [value, titled(value)]));
-const appointmentStates = choicesOf(
-  ...['booked', 'ongoing', 'completed', 'completed_without_prescription', 'no_show', 'aborted'],
-  ...[
-    'cancelled_by_patient',
-    'cancelled_by_doctor',
-    'cancelled_by_staff',
-    'cancelled_unpaid',
-    'rescheduled',
-    'other',
-  ],
-);
+const choicesOf = (values: string) =>
+  Object.fromEntries(values.split(/\s+/).map((value) => [value, titled(value)]));
+const appointmentStates = choicesOf(`booked ongoing completed completed_without_prescription no_show aborted
+  cancelled_by_patient cancelled_by_doctor cancelled_by_staff cancelled_unpaid rescheduled other`);
 const appointmentDetails = 'business_id appointment_id day status patient_id partner_appointment_id';
 
 /** By the first day of an age. */
@@ -93,7 +84,7 @@ export const lists: readonly List[] = [
       additional_discount_value additional_discount_amount payment_id payment_link transaction_reference pdf_url remarks aid updated_at delivery_id`,
     order: byReceipt,
     leadsWithBusiness: true,
-    choices: { state: choicesOf('paid', 'part_paid', 'unpaid') },
+    choices: { state: choicesOf('paid part_paid unpaid') },
   }),
   defineList({
     name: 'unpaid',
@@ -168,12 +159,16 @@ export const lists: readonly List[] = [
     leadsWithBusiness: true,
     choices: { state: appointmentStates },
   }),
-  defineList(takingsBy('day', 'day', 'day desc')),
+  defineList({ ...takingsBy('day', 'day', 'day desc', byDay), name: 'takings' }),
   defineList({
     ...takingsBy('month', 'month', 'month desc'),
     // What was collected takes longer than a page may.
     source: "(select * from reporting.takings where kind = 'receipt')",
     columns: 'month:title receipts:note net_amount:amount due_amount:badge',
+    links: {
+      month: ({ month }, entered) =>
+        hrefTo('/takings', { ...entered, ...byDay(`${month}-01`, monthEnd(`${month}-01`)) }),
+    },
     words: { month: nameOfMonth },
     range: 'last_13_months',
     isKept: true,
@@ -214,7 +209,7 @@ export const lists: readonly List[] = [
     order: 'event_time desc, delivery_id',
     leadsWithBusiness: true,
     choices: {
-      kind: { ...choicesOf('consent', 'prescription', 'review_request'), mcert: 'Medical certificate' },
+      kind: { ...choicesOf('consent prescription review_request'), mcert: 'Medical certificate' },
     },
   }),
   defineList({

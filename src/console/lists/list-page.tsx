@@ -9,7 +9,7 @@ import { duesByAge, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
 import { columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
 import { describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
-import { type ListRequest, listHref, maxPages } from './request.ts';
+import { type ListRequest, maxPages } from './request.ts';
 import { Rows } from './rows.tsx';
 
 interface ListPageProps {
@@ -169,7 +169,7 @@ function Pages({ request: { list, filter, entered }, rows, totals, more }: ListP
   const { page = 1 } = filter;
   const first = (page - 1) * pageRows + 1;
   const link = (to: number, name: string) => (
-    <a href={listHref(list, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
+    <a href={hrefTo(`/${list.name}`, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
   );
   return (
     <nav class="pages" aria-label="Pages">

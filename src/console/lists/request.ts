@@ -6,7 +6,7 @@ import type { Core } from '../../receiver/feature.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import { BadInput } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
-import { hrefTo, type Values } from '../ui/context.ts';
+import type { Values } from '../ui/context.ts';
 import type { List } from './list.ts';
 import { type ListQuery, readBusinesses } from './query.ts';
 import { daysOfRange, type RangeName, ranges } from './ranges.ts';
@@ -46,10 +46,9 @@ export async function readListRequest(
   const given = keysOf(list.given ?? {}).map((name) => [name, z.string().max(4_000)]);
   const texts: Values = readForm(form, Object.fromEntries(given));
   const businesses = await readBusinesses(db);
-  const { business, clinic, doctor } = fields;
   const days = daysOf(fields, list, range, config);
   const conditions = keysOf(texts).map((name) => list.given![name]!.where(texts[name]!, config));
-  const filter = { business, clinic, doctor, ...days, chosen, given: conditions, page };
+  const filter = { ...fields, ...days, chosen, given: conditions, page };
   return {
     list,
     filter,
@@ -74,6 +73,3 @@ function daysOf(
   const [first, last] = daysOfRange(wanted ?? range, today);
   return { from: first, to: last };
 }
-
-/** The address of a list with another selection; its first page. */
-export const listHref = (list: List, fields: Values = {}) => hrefTo(`/${list.name}`, fields);

@@ -68,6 +68,9 @@ export function Rows({ list, columns, rows, label = list.title, entered = {}, ..
   );
 }
 
+/** Amounts that are mostly nothing. */
+const seldom = ['due_amount', 'refunded_amount'];
+
 function Value({ list, column: { name, kind }, row }: ValueProps) {
   const { patientHref } = useVisit();
   const value = row[name]!;
@@ -76,7 +79,7 @@ function Value({ list, column: { name, kind }, row }: ValueProps) {
   if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
   switch (kind) {
     case 'amount':
-      return name === 'due_amount' && Number(value) === 0 ? <Nothing /> : <Amount value={value} />;
+      return seldom.includes(name) && Number(value) === 0 ? <Nothing /> : <Amount value={value} />;
     case 'count':
     case 'figure':
       return <>{formatCount(value)}</>;
