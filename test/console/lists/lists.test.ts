@@ -3,7 +3,7 @@ import { lists } from '../../../src/console/lists/definitions.ts';
 import { apply } from '../../db/apply.ts';
 import { receiptCallback, samples } from '../../support/callbacks.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
-import { makeItNoon, openApp, type Visitor, visitAs } from '../support.ts';
+import { makeItNoon, openApp, textOf, type Visitor, visitAs } from '../support.ts';
 
 const database = useReceiverDatabase();
 const now = Math.floor(Date.now() / 1000);
@@ -66,6 +66,23 @@ it('links of Takings keep the places that are chosen', async () => {
   expect(text).toMatch(/\/payments\?clinic=c-1&amp;from=/);
   const { text: doctors } = await desk.get('/takings-by-doctor?clinic=c-1').expect(200);
   expect(doctors).toMatch(/\/payments\?clinic=c-1&amp;range=this_month&amp;doctor=/);
+});
+
+it('takings of doctors are compared with as many days before, also of one of whom nothing came', async () => {
+  const at = now - 600 * 86_400;
+  const paid = (receipt_id: number, doctor_oid: string, amount_paid: number, event_time = at) => ({
+    ...receipt(receipt_id, { doctor_oid, net_amount: 100, amount_paid, created_at: event_time }),
+    event_time,
+  });
+  await apply(database, [
+    ...[paid(31, 'gone', 50, at - 86_400), paid(32, 'here', 40, at - 86_400)],
+    ...[paid(33, 'here', 65), paid(34, 'here', 0)],
+  ]);
+  const [row] = await database.rows('select reporting.day(to_timestamp($1))::text as day', [at]);
+  const { text } = await desk.get(`/takings-by-doctor?from=${row!.day}&to=${row!.day}`).expect(200);
+  expect(sumsOf(text)).toBe('2 ₹65 ₹0 2 ₹200 ₹135');
+  expect(textOf(text)).toContain('collected, −28 % against');
+  expect(textOf(text)).toMatch(/here ₹65 – 2 ₹200 ₹135 ₹40 \+63 % gone ₹0 [– ]+ ₹50 −100 %/);
 });
 
 it('a failed receipt is listed by itself, and in no sum', async () => {
