@@ -1,7 +1,57 @@
 import { z } from 'zod';
 import { callbackEvents, type Family, pathsOf, takesEveryEvent } from '../src/callbacks/families/family.ts';
-import { type VariableGroup, variableGroups } from '../src/common/config/environment-schema.ts';
-import { secretNames } from '../src/common/config/variables.ts';
+import { type FamilyPaths, secretNames, variablesOf } from '../src/common/config/variables.ts';
+
+/** Variables that belong together. The documents are written from them, by `npm run docs`. */
+interface VariableGroup {
+  title: string;
+  /** In Markdown, as the descriptions, with links relative to docs. */
+  intro?: string;
+  /** Those with `first` are in README.md. */
+  variables: Record<string, z.ZodType>;
+}
+
+/** By the first variable of each group. */
+const headings: Record<string, { title: string; intro?: string }> = {
+  HOST: {
+    title: 'Receive callbacks',
+    intro:
+      'The paths are those that are registered with the platform. Each variable takes one or several, comma-separated; they may ' +
+      'contain an [unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`. The other ' +
+      '[families](callbacks.md#families) have their documented paths.',
+  },
+  NODE_ENV: {
+    title: 'Check senders',
+    intro: 'Each [access check](security.md#access-checks) can be enabled by itself.',
+  },
+  DATABASE_URL: { title: 'Store data' },
+  REDIS_URL: { title: 'Queue jobs' },
+  BODY_LIMIT: { title: 'Set limits' },
+  RETENTION: { title: 'Keep and erase data' },
+  PUBLIC_URL: { title: 'Open the console' },
+  LOG_LEVEL: { title: 'Observe' },
+  ALERT_WEBHOOK_URL: {
+    title: 'Send alerts',
+    intro: '[Alerts](metrics.md#alerts) tell what the checks find.',
+  },
+  SERVICE_BASE_URL: {
+    title: 'Call the platform',
+    intro:
+      'These are for the [commands of the client](client.md#commands) and the [reconciliation](reconciliation.md).',
+  },
+  RECONCILE: { title: 'Find what is missing' },
+  CHANGES_TOKENS: { title: 'Tell others what changed' },
+};
+
+function variableGroups(families: readonly FamilyPaths[]): VariableGroup[] {
+  const groups: VariableGroup[] = [];
+  for (const [name, schema] of Object.entries(variablesOf(families))) {
+    const heading = headings[name];
+    if (heading) groups.push({ ...heading, variables: {} });
+    groups.at(-1)!.variables[name] = schema;
+  }
+  return groups;
+}
 
 interface Variable {
   name: string;
@@ -19,7 +69,7 @@ function replacePart(text: string, name: string, part: string): string {
   return `${before}${first}\n\n${part}\n\n${last}${rest.split(last)[1]}`;
 }
 
-const variablesOf = ({ variables }: VariableGroup): Variable[] => {
+const propertiesOf = ({ variables }: VariableGroup): Variable[] => {
   const { properties = {} } = z.toJSONSchema(z.object(variables), { io: 'input', unrepresentable: 'any' });
   return Object.entries(properties).map(([name, property]) => {
     const { default: value = '', description = '', first } = property as z.core.JSONSchema.BaseSchema;
@@ -75,7 +125,7 @@ function comment(text: string): string {
 function example(groups: VariableGroup[]): string {
   const parts = groups.map((group) => {
     const head = [`## ${group.title}`, ...(group.intro ? [comment(plain(group.intro))] : [])].join('\n');
-    const lines = variablesOf(group).map(
+    const lines = propertiesOf(group).map(
       ({ name, default: value, description }) => `${comment(plain(description))}\n#${name}=${value}`,
     );
     return [head, '', ...lines].join('\n');
@@ -85,11 +135,11 @@ function example(groups: VariableGroup[]): string {
 
 function configuration(groups: VariableGroup[]): string {
   const parts = groups.map((group) =>
-    [`## ${group.title}`, ...(group.intro ? [group.intro] : []), variableTable(variablesOf(group))].join(
+    [`## ${group.title}`, ...(group.intro ? [group.intro] : []), variableTable(propertiesOf(group))].join(
       '\n\n',
     ),
   );
-  return `<!-- Written from src/common/config/environment-schema.ts by: npm run docs -->
+  return `<!-- Written from src/common/config/variables.ts by: npm run docs -->
 
 # Configuration
 
@@ -115,7 +165,7 @@ const firstSentence = (text: string) => text.split(/\. (?=[A-Z])/)[0]!;
 function readme(text: string, groups: VariableGroup[]): string {
   const fromRoot = (document: string) => document.replace(link, (whole) => whole.replace('](', '](docs/'));
   const variables = groups
-    .flatMap(variablesOf)
+    .flatMap(propertiesOf)
     .filter(({ first }) => first)
     .map((variable) => ({ ...variable, description: fromRoot(firstSentence(variable.description)) }));
   return replacePart(text, 'variables', variableTable(variables));

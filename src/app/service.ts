@@ -4,7 +4,7 @@ import express from 'express';
 import { Kysely, PostgresDialect } from 'kysely';
 import { type Family, pathsOf } from '../callbacks/families/family.ts';
 import { type Config, parseConfig } from '../common/config/config.ts';
-import type { Environment } from '../common/config/environment-schema.ts';
+import type { Environment } from '../common/config/variables.ts';
 import { createLog, type Log } from '../common/log.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import { findBindError } from '../embedded/server-process.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { InvalidConfiguration, takesCallbacks } from '../common/config/config.ts';
-import type { Environment } from '../common/config/environment-schema.ts';
+import type { Environment } from '../common/config/variables.ts';
 import { createLog, endLog, type Log, printWithLog } from '../common/log.ts';
 import { print } from '../common/terminal.ts';
 import { greeting, provideAdminToken } from './greeting.ts';

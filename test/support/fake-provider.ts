@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type Config, parseConfig } from '../../src/common/config/config.ts';
-import type { Environment } from '../../src/common/config/environment-schema.ts';
+import type { Environment } from '../../src/common/config/variables.ts';
 import { startServer } from './listen.ts';
 
 const clientSecret = 'a-client-secret-of-tests-that-is-long';

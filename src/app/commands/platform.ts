@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readTime } from '../../callbacks/times.ts';
 import * as client from '../../client/index.ts';
 import { MissingSettings, parseSettings } from '../../client/settings.ts';
-import type { Environment } from '../../common/config/environment-schema.ts';
 import { partsOf } from '../../common/config/value-types.ts';
+import type { Environment } from '../../common/config/variables.ts';
 import { parseCount, print, printable, printTable } from '../../common/terminal.ts';
 
 /** Adds `drugs` and `subscriptions` to the command line; the platform's address and token come from `env`. */

@@ -1,10 +1,15 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { type Environment, environmentSchema, type Variables } from './environment-schema.ts';
 import { findFormer } from './former-variables.ts';
 import { alertTimes, type Limits, limits, type Times, times } from './limits.ts';
 import { isUnguessable, partsOf, type Role } from './value-types.ts';
-import { client, type FamilyPaths } from './variables.ts';
+import {
+  client,
+  type Environment,
+  environmentSchema,
+  type FamilyPaths,
+  type Variables,
+} from './variables.ts';
 
 /** What the variables say, and limits and times that only tests change. */
 export interface Config {

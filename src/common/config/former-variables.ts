@@ -1,6 +1,5 @@
 import leven from 'leven';
-import { type Environment, variableNames } from './environment-schema.ts';
-import { type FamilyPaths, secretNames } from './variables.ts';
+import { type Environment, type FamilyPaths, secretNames, variableNames } from './variables.ts';
 
 const documentedPath = 'register the documented path of the family, or EVENTS_PATH, which takes every event';
 const families =

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { InvalidConfiguration } from './config.ts';
-import { type Environment, variableNames } from './environment-schema.ts';
-import { type FamilyPaths, secretNames } from './variables.ts';
+import { type Environment, type FamilyPaths, secretNames, variableNames } from './variables.ts';
 
 /** A blank line, a comment, or `NAME=value` on one line. A comment behind a value needs a blank before it. */
 const assignment =

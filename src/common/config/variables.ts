@@ -17,6 +17,8 @@ import {
   timezone,
 } from './value-types.ts';
 
+export type Environment = Record<string, string | undefined>;
+
 export interface FamilyPaths {
   name: string;
   /** None: its path takes every event. */
@@ -275,3 +277,10 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
       'least 16 characters each. Unset: `/changes` is not served',
   ),
 });
+
+export const environmentSchema = (families: readonly FamilyPaths[]) => z.object(variablesOf(families));
+
+export type Variables = z.infer<ReturnType<typeof environmentSchema>>;
+
+export const variableNames = (families: readonly FamilyPaths[]): string[] =>
+  Object.keys(variablesOf(families));

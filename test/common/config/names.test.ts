@@ -1,8 +1,8 @@
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
 import { parseConfig } from '../../../src/common/config/config.ts';
-import { variableNames } from '../../../src/common/config/environment-schema.ts';
 import { findFormer, findMisspelt, formerVariables } from '../../../src/common/config/former-variables.ts';
+import { variableNames } from '../../../src/common/config/variables.ts';
 
 const families = documentedFamilies.map(pathsOf);
 

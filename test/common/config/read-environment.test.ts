@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
 import { type InvalidConfiguration, parseConfig } from '../../../src/common/config/config.ts';
-import { type Environment, variableNames } from '../../../src/common/config/environment-schema.ts';
 import { readEnvironment } from '../../../src/common/config/read-environment.ts';
-import { secretNames } from '../../../src/common/config/variables.ts';
+import { type Environment, secretNames, variableNames } from '../../../src/common/config/variables.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 
