@@ -41,8 +41,6 @@ export interface HistoryOptions {
   readonly businessIds?: readonly string[] | undefined;
   /** Default: receipts, consent forms and review requests. */
   readonly families?: readonly Family[] | undefined;
-  /** Share of updates and deletions with nothing but the id and, of an update, what it changes, 0 to 1. */
-  readonly lean?: number | undefined;
 }
 
 export interface CallbacksOptions extends HistoryOptions {
@@ -54,8 +52,6 @@ export interface CallbacksOptions extends HistoryOptions {
   readonly duplicates?: number;
   /** A share, 0 to 1: not JSON, or without a valid time. */
   readonly invalid?: number;
-  /** Changes the order within a window of 1000. */
-  readonly shuffle?: boolean;
 }
 
 /** 6 January 2025, 09:00 in India. */
@@ -82,16 +78,14 @@ export function practicesOf(options: HistoryOptions, random = seededRandom(optio
  * content, even without their `timestamp`. Other seeds give other businesses.
  */
 export function* history(options: HistoryOptions): Generator<Callback, void> {
-  const { start = defaultStart, end, present = () => Number.POSITIVE_INFINITY, lean = 0 } = options;
+  const { start = defaultStart, end, present = () => Number.POSITIVE_INFINITY } = options;
   const wanted = options.families ?? families.filter(({ path }) => path.isBasic);
   const random = seededRandom(options.seed);
-  // A random of its own: lean callbacks are those of the same history.
-  const leanRandom = seededRandom(options.seed, 2);
   const practices = practicesOf(options, random);
   const client_id = hexId(random);
   const beginnings =
     end === undefined ? planEndlessly(random, practices, start) : planPast(random, practices, start, end);
-  const scenarioOptions = { clock: () => now, families: wanted, isLean: () => leanRandom.chance(lean) };
+  const scenarioOptions = { clock: () => now, families: wanted };
   // The earliest is the last.
   const turns: Turn[] = [];
   const enqueue = (turn: Turn) => {
@@ -137,14 +131,12 @@ function timesOf({ name }: Family, now: number, random: Random) {
   return { event_time: seconds, timestamp: seconds + random.between(0, 3) };
 }
 
-const shuffleWindow = 1_000;
 const duplicateWindow = 200;
 
 /** A history, lazily and in bounded memory. The same options give the same sequence; without duplicates, bodies are distinct. */
 export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
   const random = seededRandom(options.seed, 1);
-  const sequence = first(options.count ?? Number.POSITIVE_INFINITY, withFaults(options, random));
-  yield* options.shuffle ? shuffled(sequence, random) : sequence;
+  yield* first(options.count ?? Number.POSITIVE_INFINITY, withFaults(options, random));
 }
 
 function* withFaults(options: CallbacksOptions, random: Random) {
@@ -185,14 +177,4 @@ function* first(count: number, source: Iterable<Callback>) {
     yield callback;
     if (--left <= 0) return;
   }
-}
-
-function* shuffled(source: Iterable<Callback>, random: Random) {
-  const window: Callback[] = [];
-  const take = () => window.splice(random.between(0, window.length - 1), 1)[0]!;
-  for (const callback of source) {
-    window.push(callback);
-    if (window.length > shuffleWindow) yield take();
-  }
-  while (window.length > 0) yield take();
 }

@@ -4,4 +4,4 @@ export { newRecords, type Records } from './platform-records.ts';
 export type { ReceivedRequest, Sandbox, SandboxOptions } from './platform-server.ts';
 export { sandboxCredentials, sandboxToken, startSandbox } from './platform-server.ts';
 export type { SendOptions, Summary, UrlOf } from './sender.ts';
-export { eventsUrl, registeredUrls, sendCallbacks, signatureOf } from './sender.ts';
+export { registeredUrls, sendCallbacks, signatureOf } from './sender.ts';

@@ -19,12 +19,6 @@ export function registeredUrls(base: string, env: Env = {}): UrlOf {
   };
 }
 
-/** Everything to `EVENTS_PATH`. */
-export function eventsUrl(base: string, env: Env = {}): UrlOf {
-  const url = below(base, env.EVENTS_PATH || '/events');
-  return () => url;
-}
-
 const below = (base: string, path: string) => base.replace(/\/+$/, '') + path;
 
 export interface SendOptions {

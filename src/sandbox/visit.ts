@@ -1,4 +1,4 @@
-import { cached, type Family, isKeyedByEnvelope } from '../callbacks/families/family.ts';
+import { cached, type Family } from '../callbacks/families/family.ts';
 import { sampleOf } from '../callbacks/families/sample.ts';
 import { newPatient } from './practice.ts';
 import { hexId, type Random, uuid } from './random.ts';
@@ -20,8 +20,6 @@ export interface VisitOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly families: readonly Family[];
-  /** Decides whether an update has only its key and its changes. */
-  readonly isLean: () => boolean;
 }
 
 interface VisitRecord {
@@ -67,11 +65,7 @@ const sampleFor = cached((family: Family) => {
 });
 
 /** A visit of one patient. */
-export function createEmit(
-  random: Random,
-  beginning: Beginning,
-  { clock, families, isLean }: VisitOptions,
-): Emit {
+export function createEmit(random: Random, beginning: Beginning, { clock, families }: VisitOptions): Emit {
   const { practice } = beginning;
   const replace = createReplace(random, beginning);
   const records = new Map<Family, VisitRecord>();
@@ -87,10 +81,9 @@ export function createEmit(
     const family = families.find(({ events }) => Object.hasOwn(events, event));
     if (!family) return undefined;
     const { data: sample } = sampleFor(family);
-    const { fields, key = '', changeTime = '' } = family;
+    const { fields, changeTime = '' } = family;
     const isTime = (name: string) => fields[name]?.kind === 'time' && name !== agreedTime;
-    const existing = records.get(family);
-    const record = existing ?? makeRecord(family);
+    const record = records.get(family) ?? makeRecord(family);
     records.set(family, record);
     // Versions within a second would have no order, but for times in milliseconds.
     record.lastMs = Math.max(clock(), Number(sample[changeTime]) > 1e11 ? 0 : record.lastMs + 1_000);
@@ -99,14 +92,9 @@ export function createEmit(
     for (const name of Object.keys(data))
       if (isTime(name) && data[name] != null)
         data[name] = spelled(sample[name], firstTimes.includes(name) ? firstMs : lastMs);
-    const hasKey = key !== '' && !isKeyedByEnvelope(family);
-    const isLeanName = (name: string) => {
-      if (name === key || family.events[event] === 'deleted') return name === key;
-      return name in changes || (isTime(name) && !firstTimes.includes(name));
-    };
-    const sent =
-      existing && hasKey && isLean() ? Object.keys(data).filter(isLeanName) : (names ?? Object.keys(data));
-    const picked = sent.filter((name) => name in data).map((name) => [name, data[name]]);
+    const picked = (names ?? Object.keys(data))
+      .filter((name) => name in data)
+      .map((name) => [name, data[name]]);
     return { family, event, ...transaction, data: Object.fromEntries(picked) };
   };
 }

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { documentedPath } from '../../src/callbacks/families/family.ts';
-import { receipt } from '../../src/callbacks/families/receipt.ts';
 import { callbacks, families } from '../../src/sandbox/history.ts';
-import { eventsUrl, nextTurn, registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
+import { nextTurn, registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { accept, startReceiver } from './receiver.ts';
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
@@ -108,13 +107,5 @@ it('sends the events of a family to the path of its variable', () => {
   expect(registered('google_review.request', env)).toBe('http://receiver.example/ours');
   expect(registered('receipt.created', env)).toBe(
     'http://receiver.example/registered_url_for_receipt_events',
-  );
-});
-
-it('sends everything to the one path of EVENTS_PATH', () => {
-  const callback = { event: 'receipt.created', family: receipt };
-  expect(eventsUrl('http://receiver.example')(callback)).toBe('http://receiver.example/events');
-  expect(eventsUrl('http://receiver.example/', { EVENTS_PATH: '/all' })(callback)).toBe(
-    'http://receiver.example/all',
   );
 });

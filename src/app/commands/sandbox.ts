@@ -11,23 +11,18 @@ import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { directoryOf } from '../../sandbox/practice.ts';
 import { seededRandom } from '../../sandbox/random.ts';
 import { startOfDay } from '../../sandbox/schedule.ts';
-import { type Env, eventsUrl, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
+import { type Env, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
 import { loadFamilies } from '../load-families.ts';
 import { firstSigningKey, httpAddress } from './platform.ts';
 
 interface SendFlags {
   readonly count?: number;
   readonly rate?: number | undefined;
-  readonly connections: number;
   readonly seed?: number;
   readonly history?: true;
   readonly families: string;
-  readonly toEvents?: true;
   readonly duplicates: number;
-  readonly lean: number;
   readonly invalid: number;
-  readonly shuffle?: true;
-  readonly sign?: string;
   readonly resendOnFailure?: true;
 }
 
@@ -142,8 +137,8 @@ async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
   const sequence = flags.history ? [...lazy] : lazy;
   const options = {
     ...flags,
-    urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
-    signingKey: flags.sign ?? firstSigningKey(env),
+    urlOf: registeredUrls(url, env),
+    signingKey: firstSigningKey(env),
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
   };
@@ -204,16 +199,11 @@ function addSendOptions(command: Command, count: string, rate: string): Command 
   return command
     .option('--count <number>', `number of callbacks; 0: endless (${count})`, wholeNumber)
     .option('--rate <number>', `callbacks per second (${rate})`, positiveNumber)
-    .option('--connections <number>', 'number of connections', positiveWhole, 10)
     .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
     .option('--history', 'eight believable weeks of one business, until now; all of it, without --count')
     .option('--families <names>', 'comma-separated, or all', 'all')
-    .option('--to-events', 'all events to EVENTS_PATH (default: each to its registered path)')
     .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
-    .option('--lean <share>', 'share of updates and deletions with nothing but what they change', share, 0)
     .option('--invalid <share>', 'share of invalid callbacks, such as 1%', share, 0)
-    .option('--shuffle', 'out of order, within a window of 1000')
-    .option('--sign <key>', 'sign with this key (default: the first of SIGNING_KEYS)')
     .option('--resend-on-failure', 'retry after outages, respecting Retry-After');
 }
 
@@ -230,7 +220,6 @@ const numberOption = (type: string, isValid: (value: number, text: string) => bo
   throw new InvalidArgumentError(`It must be ${type}.`);
 };
 const wholeNumber = numberOption('a whole number', (_, text) => /^\d{1,15}$/.test(text));
-const positiveWhole = numberOption('more than 0', (value, text) => /^\d{1,15}$/.test(text) && value > 0);
 const positiveNumber = numberOption('a number above 0', (value, text) => /^[\d.]+$/.test(text) && value > 0);
 // With 100% of duplicates there would be no originals.
 const share = numberOption('a share such as 5%, at most 90%', (value) => value >= 0 && value <= 0.9);
