@@ -18,15 +18,12 @@ export interface Envelope {
 }
 
 export interface Callback {
-  /** From 0. A duplicate has the number of its original. */
+  /** From 0. */
   readonly number: number;
   readonly family: Family;
   readonly event: string;
   readonly body: string;
   readonly envelope: Envelope;
-  readonly duplicate?: 'same bytes' | 'new timestamp';
-  /** The deliberate fault. */
-  readonly invalid?: string;
 }
 
 export interface HistoryOptions {
@@ -46,12 +43,8 @@ export interface HistoryOptions {
 export interface CallbacksOptions extends HistoryOptions {
   /** Drops callbacks of the history. */
   readonly isSent?: ((callback: Callback) => boolean) | undefined;
-  /** Duplicates and invalid ones included. Default: all. */
+  /** Default: all. */
   readonly count?: number | undefined;
-  /** A share, 0 to 1. */
-  readonly duplicates?: number;
-  /** A share, 0 to 1: not JSON, or without a valid time. */
-  readonly invalid?: number;
 }
 
 /** 6 January 2025, 09:00 in India. */
@@ -116,12 +109,8 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
     const { family, event, data, ...transaction } = value;
     const { businessId: business_id } = turn;
     const envelope = { event, ...timesOf(family, now, random), client_id, business_id, ...transaction, data };
-    yield callbackOf(number++, family, envelope);
+    yield { number: number++, family, event, body: JSON.stringify(envelope), envelope };
   }
-}
-
-function callbackOf(number: number, family: Family, envelope: Envelope): Callback {
-  return { number, family, event: envelope.event, body: JSON.stringify(envelope), envelope };
 }
 
 function timesOf({ name }: Family, now: number, random: Random) {
@@ -131,49 +120,13 @@ function timesOf({ name }: Family, now: number, random: Random) {
   return { event_time: seconds, timestamp: seconds + random.between(0, 3) };
 }
 
-const duplicateWindow = 200;
-
-/** A history, lazily and in bounded memory. The same options give the same sequence; without duplicates, bodies are distinct. */
+/** A history, lazily. The same options give the same sequence; bodies are distinct. */
 export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
-  const random = seededRandom(options.seed, 1);
-  yield* first(options.count ?? Number.POSITIVE_INFINITY, withFaults(options, random));
-}
-
-function* withFaults(options: CallbacksOptions, random: Random) {
-  const { duplicates = 0, invalid = 0, isSent = () => true } = options;
-  const recent: Callback[] = [];
+  const { count = Number.POSITIVE_INFINITY, isSent = () => true } = options;
+  let left = count;
+  if (left <= 0) return;
   for (const callback of history(options)) {
     if (!isSent(callback)) continue;
-    while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
-    if (random.chance(invalid)) {
-      yield invalidOf(callback, random);
-      continue;
-    }
-    if (duplicates > 0)
-      recent[recent.length < duplicateWindow ? recent.length : random.between(0, duplicateWindow - 1)] =
-        callback;
-    yield callback;
-  }
-}
-
-function invalidOf(callback: Callback, random: Random): Callback {
-  const { body, envelope } = callback;
-  if (random.chance(0.5)) return { ...callback, body: body.slice(0, -1), invalid: 'truncated' };
-  const invalid = JSON.stringify({ ...envelope, event_time: `at ${envelope.event_time}` });
-  return { ...callback, body: invalid, invalid: 'event_time is text' };
-}
-
-function duplicateOf(callback: Callback, random: Random): Callback {
-  if (random.chance(0.5)) return { ...callback, duplicate: 'same bytes' };
-  const { number, family, envelope } = callback;
-  const timestamp = envelope.timestamp + random.between(30, 3_600);
-  return { ...callbackOf(number, family, { ...envelope, timestamp }), duplicate: 'new timestamp' };
-}
-
-function* first(count: number, source: Iterable<Callback>) {
-  if (count <= 0) return;
-  let left = count;
-  for (const callback of source) {
     yield callback;
     if (--left <= 0) return;
   }

@@ -50,7 +50,6 @@ interface Attempt {
 export interface Summary {
   readonly callbacks: number;
   readonly acknowledged: number;
-  /** Valid callbacks that were not acknowledged. */
   readonly unacknowledged: number;
   readonly resends: number;
   /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
@@ -97,7 +96,7 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
       counts.callbacks++;
       options.onSent?.();
       if (isAcknowledged) counts.acknowledged++;
-      else if (callback.invalid === undefined) counts.unacknowledged++;
+      else counts.unacknowledged++;
     }
   }
   await Promise.all(Array.from({ length: connections }, work));

@@ -7,7 +7,6 @@ import { callbacks } from '../../src/sandbox/history.ts';
 import { registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { useRedis } from '../support/redis.ts';
@@ -135,7 +134,8 @@ it('two receivers and two workers apply everything exactly once', async () => {
   const started = await Promise.all(
     roles.map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url, REDIS_URL: redis.url })),
   );
-  const sent = [...callbacks({ seed: 7, count: 600, duplicates: 0.2 })];
+  const distinct = [...callbacks({ seed: 7, count: 500 })];
+  const sent = [...distinct, ...distinct.slice(-100)];
   const summaries = await Promise.all(
     [0, 1].map((index) =>
       sendCallbacks(
@@ -145,16 +145,15 @@ it('two receivers and two workers apply everything exactly once', async () => {
     ),
   );
   expect(summaries.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(600);
-  const distinct = new Set(sent.map(({ body }) => deliveryOf(JSON.parse(body)).id)).size;
   await until(async () => {
     const rows = await database.rows(`select from deliveries where status = 'applied'`);
-    return rows.length === distinct;
+    return rows.length === 500;
   });
   // A commit that timed out is sent again, so that none is counted less.
   const [counted] = await database.rows(
     'select sum(delivery_count)::int as n, count(*)::int as all from deliveries',
   );
-  expect(counted).toMatchObject({ all: distinct });
+  expect(counted).toMatchObject({ all: 500 });
   expect(counted!.n).toBeGreaterThanOrEqual(600);
   await Promise.all(started.map((service) => service.end('SIGTERM')));
 });

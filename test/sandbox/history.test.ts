@@ -170,24 +170,3 @@ it('amounts of a receipt agree, and its versions have later times', () => {
     last.set(key, updated_at!);
   }
 });
-
-it('duplicates have the bytes of a callback before, or another timestamp', () => {
-  const sent = take(2_000, { duplicates: 0.2 });
-  const duplicates = sent.filter(({ duplicate }) => duplicate);
-  expect(duplicates.length).toBeGreaterThan(300);
-  expect(new Set(duplicates.map(({ duplicate }) => duplicate))).toEqual(
-    new Set(['same bytes', 'new timestamp']),
-  );
-  for (const copy of duplicates) {
-    const original = sent.find(({ number, duplicate }) => number === copy.number && !duplicate)!;
-    expect(copy.body === original.body).toBe(copy.duplicate === 'same bytes');
-    expect({ ...copy.envelope, timestamp: 0 }).toEqual({ ...original.envelope, timestamp: 0 });
-  }
-});
-
-it('invalid callbacks are not JSON, or have no time', () => {
-  const sent = take(1_000, { invalid: 0.3 });
-  expect(new Set(sent.map(({ invalid }) => invalid))).toEqual(
-    new Set([undefined, 'truncated', 'event_time is text']),
-  );
-});

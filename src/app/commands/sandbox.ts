@@ -21,8 +21,6 @@ interface SendFlags {
   readonly seed?: number;
   readonly history?: true;
   readonly families: string;
-  readonly duplicates: number;
-  readonly invalid: number;
   readonly resendOnFailure?: true;
 }
 
@@ -202,8 +200,6 @@ function addSendOptions(command: Command, count: string, rate: string): Command 
     .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
     .option('--history', 'eight believable weeks of one business, until now; all of it, without --count')
     .option('--families <names>', 'comma-separated, or all', 'all')
-    .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
-    .option('--invalid <share>', 'share of invalid callbacks, such as 1%', share, 0)
     .option('--resend-on-failure', 'retry after outages, respecting Retry-After');
 }
 
@@ -221,7 +217,6 @@ const numberOption = (type: string, isValid: (value: number, text: string) => bo
 };
 const wholeNumber = numberOption('a whole number', (_, text) => /^\d{1,15}$/.test(text));
 const positiveNumber = numberOption('a number above 0', (value, text) => /^[\d.]+$/.test(text) && value > 0);
-// With 100% of duplicates there would be no originals.
 const share = numberOption('a share such as 5%, at most 90%', (value) => value >= 0 && value <= 0.9);
 
 async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
