@@ -3,7 +3,7 @@ import { families as documented } from '../callbacks/families/index.ts';
 import { newPractice, type Practice } from './practice.ts';
 import { hexId, type Random, seededRandom } from './random.ts';
 import { type Scenario, startScenario } from './scenarios.ts';
-import { minute, planEndlessly, planPast } from './schedule.ts';
+import { minute, planPast, startOfDay } from './schedule.ts';
 import type { Fields } from './visit.ts';
 
 export interface Envelope {
@@ -18,66 +18,49 @@ export interface Envelope {
 }
 
 export interface Callback {
-  /** From 0. */
-  readonly number: number;
   readonly family: Family;
   readonly event: string;
   readonly body: string;
   readonly envelope: Envelope;
 }
 
-export interface HistoryOptions {
+export interface CallbacksOptions {
   readonly seed: number;
-  /** Milliseconds since 1970. Default: defaultStart. */
-  readonly start?: number | undefined;
-  /** The history is as slow as real clinics, until then. Default: it is endless, and as fast as a test needs it. */
+  /** Milliseconds since 1970. Default: now. */
   readonly end?: number | undefined;
-  /** Once the history has reached the present, each event happens then. Default: it goes on into the future. */
-  readonly present?: (() => number) | undefined;
-  /** Default: five, generated from the seed. */
-  readonly businessIds?: readonly string[] | undefined;
   /** Default: receipts, consent forms and review requests. */
   readonly families?: readonly Family[] | undefined;
-}
-
-export interface CallbacksOptions extends HistoryOptions {
-  /** Drops callbacks of the history. */
-  readonly isSent?: ((callback: Callback) => boolean) | undefined;
-  /** Default: all. */
+  /** The last ones. Default: all. */
   readonly count?: number | undefined;
 }
 
-/** 6 January 2025, 09:00 in India. */
-export const defaultStart = Date.UTC(2025, 0, 6, 3, 30);
-
 export const families: readonly Family[] = documented.filter(({ name }) => name !== 'other');
-
-const patientsOfPast = 60;
 
 interface Turn {
   at: number;
-  businessId: string;
   scenario: Scenario;
 }
 
-/** The businesses of a history. */
-export function practicesOf(options: HistoryOptions, random = seededRandom(options.seed)): Practice[] {
-  const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
-  return businessIds.map((id) => newPractice(random, options.end === undefined ? 0 : patientsOfPast, id));
-}
+/** The business of a seed. */
+export const practiceOf = (seed: number, random = seededRandom(seed)): Practice =>
+  newPractice(random, `6${String(seed).padStart(14, '0')}`);
 
 /**
- * Believable callbacks of some businesses, interleaved, lazily. The same options give the same callbacks; no two have the same
+ * Eight believable weeks of a business, in order. On a day the same options give the same callbacks; no two have the same
  * content, even without their `timestamp`. Other seeds give other businesses.
  */
-export function* history(options: HistoryOptions): Generator<Callback, void> {
-  const { start = defaultStart, end, present = () => Number.POSITIVE_INFINITY } = options;
+export function callbacks({ count, ...options }: CallbacksOptions): Callback[] {
+  const past = [...history(options)];
+  return past.slice(Math.max(0, past.length - (count ?? past.length)));
+}
+
+function* history(options: CallbacksOptions): Generator<Callback, void> {
+  const { seed, end = Date.now() } = options;
   const wanted = options.families ?? families.filter(({ path }) => path.isBasic);
-  const random = seededRandom(options.seed);
-  const practices = practicesOf(options, random);
-  const client_id = hexId(random);
-  const beginnings =
-    end === undefined ? planEndlessly(random, practices, start) : planPast(random, practices, start, end);
+  const random = seededRandom(seed);
+  const practice = practiceOf(seed, random);
+  const [client_id, business_id] = [hexId(random), practice.businessId];
+  const beginnings = planPast(random, practice, startOfDay(end, -56), end);
   const scenarioOptions = { clock: () => now, families: wanted };
   // The earliest is the last.
   const turns: Turn[] = [];
@@ -89,27 +72,22 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
   let now = 0;
   let next = beginnings.next();
 
-  for (let number = 0; ; ) {
+  for (;;) {
     while (!next.done && (turns.length === 0 || next.value.at <= turns.at(-1)!.at)) {
-      const { at, practice } = next.value;
-      const scenario = startScenario(random, next.value, scenarioOptions);
-      enqueue({ at, businessId: practice.businessId, scenario });
+      enqueue({ at: next.value.at, scenario: startScenario(random, next.value, scenarioOptions) });
       next = beginnings.next();
     }
     const turn = turns.pop();
-    if (!turn || turn.at > (end ?? turn.at)) return;
+    if (!turn || turn.at > end) return;
     // At least a millisecond: the times of two versions of a receipt must differ.
-    now = Math.max(now + 1, Math.min(turn.at, present()));
+    now = Math.max(now + 1, turn.at);
     const { done, value } = turn.scenario.next();
     if (done) continue;
-    // Without an end, a minute takes 100 ms.
-    const length = end === undefined ? 100 : minute;
-    enqueue(typeof value === 'number' ? { ...turn, at: turn.at + value * length } : turn);
+    enqueue(typeof value === 'number' ? { ...turn, at: turn.at + value * minute } : turn);
     if (typeof value !== 'object') continue;
     const { family, event, data, ...transaction } = value;
-    const { businessId: business_id } = turn;
     const envelope = { event, ...timesOf(family, now, random), client_id, business_id, ...transaction, data };
-    yield { number: number++, family, event, body: JSON.stringify(envelope), envelope };
+    yield { family, event, body: JSON.stringify(envelope), envelope };
   }
 }
 
@@ -118,16 +96,4 @@ function timesOf({ name }: Family, now: number, random: Random) {
   if (name === 'review_request') return { event_time: now, timestamp: 0 };
   const seconds = Math.floor(now / 1000);
   return { event_time: seconds, timestamp: seconds + random.between(0, 3) };
-}
-
-/** A history, lazily. The same options give the same sequence; bodies are distinct. */
-export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
-  const { count = Number.POSITIVE_INFINITY, isSent = () => true } = options;
-  let left = count;
-  if (left <= 0) return;
-  for (const callback of history(options)) {
-    if (!isSent(callback)) continue;
-    yield callback;
-    if (--left <= 0) return;
-  }
 }

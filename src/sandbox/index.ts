@@ -1,5 +1,5 @@
-export type { Callback, CallbacksOptions, Envelope, HistoryOptions } from './history.ts';
-export { callbacks, families, history } from './history.ts';
+export type { Callback, CallbacksOptions, Envelope } from './history.ts';
+export { callbacks, families } from './history.ts';
 export { newRecords, type Records } from './platform-records.ts';
 export type { ReceivedRequest, Sandbox, SandboxOptions } from './platform-server.ts';
 export { sandboxCredentials, sandboxToken, startSandbox } from './platform-server.ts';

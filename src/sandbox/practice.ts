@@ -45,7 +45,7 @@ const otherScripts = [
   names('ਗੁਰਪ੍ਰੀਤ ਹਰਜੀਤ ਸਿਮਰਨ ਮਨਪ੍ਰੀਤ ਬਲਵਿੰਦਰ', 'ਸਿੰਘ ਕੌਰ ਗਿੱਲ ਸੰਧੂ'),
 ];
 
-export function newPatient(random: Random): Patient {
+function newPatient(random: Random): Patient {
   const { first, last } = random.chance(0.6) ? latin : random.pick(otherScripts);
   return {
     'patient-1': personId(random),
@@ -58,16 +58,17 @@ export function newPatient(random: Random): Patient {
   };
 }
 
-/** @param patients who come again and again; 0: each visit is another patient's */
-export function newPractice(random: Random, patients: number, businessId?: string): Practice {
+const patientsOfPractice = 60;
+
+export function newPractice(random: Random, businessId: string): Practice {
   return {
-    businessId: businessId ?? personId(random),
+    businessId,
     name: 'Sunrise Clinics',
     doctors: clinics.flatMap(({ doctors, ...clinic }) => {
       const withId = { ...clinic, id: hexId(random) };
       return doctors.map((name) => ({ id: personId(random), name, clinic: withId }));
     }),
-    patients: Array.from({ length: patients }, () => newPatient(random)),
+    patients: Array.from({ length: patientsOfPractice }, () => newPatient(random)),
     nextNumber: random.between(1, 5_000),
     nextReceipt: random.between(1_000, 3_000),
   };

@@ -25,15 +25,15 @@ const maxDaysAhead = 7;
 
 /**
  * What happens in the days from `start` to a week after `end`, in the order in which it begins: visits, by their booking, and
- * something else every third day. It is closed on Sundays, but for an emergency now and then.
+ * something else each day. It is closed on Sundays, but for an emergency now and then.
  */
-export function planPast(random: Random, practices: readonly Practice[], start: number, end: number) {
+export function planPast(random: Random, practice: Practice, start: number, end: number) {
   const beginnings: Beginning[] = [];
   const isTaken = new Set<string>();
 
-  function findSlot({ doctors }: Practice, midnight: number) {
+  function findSlot(midnight: number) {
     for (;;) {
-      const doctor = random.pick(doctors);
+      const doctor = random.pick(practice.doctors);
       // From 9 to 19: mornings and evenings are busy.
       const quarters = [random.between(0, 40), random.between(2, 18), random.between(30, 40)];
       const startsAt = midnight + 9 * hour + random.pick(quarters) * 15 * minute;
@@ -44,8 +44,8 @@ export function planPast(random: Random, practices: readonly Practice[], start: 
     }
   }
 
-  function planVisit(practice: Practice, midnight: number, isEmergency: boolean): void {
-    const { doctor, startsAt } = findSlot(practice, midnight);
+  function planVisit(midnight: number, isEmergency: boolean): void {
+    const { doctor, startsAt } = findSlot(midnight);
     const daysAhead = random.between(1, maxDaysAhead);
     const at =
       isEmergency || random.chance(0.35)
@@ -55,38 +55,17 @@ export function planPast(random: Random, practices: readonly Practice[], start: 
   }
 
   const last = startOfDay(end, maxDaysAhead);
-  for (let midnight = startOfDay(start); midnight <= last; midnight += day)
-    for (const practice of practices) {
-      const busy = busyness[weekdayOf(midnight)]!;
-      const visits = (visitsPerDay * busy * random.between(80, 120)) / 100;
-      for (let left = Math.round(visits); left > 0; left--) planVisit(practice, midnight, false);
-      if (busy === 0 && random.chance(0.2)) planVisit(practice, midnight, true);
-      if (busy > 0 && random.chance(0.3)) {
-        const at = midnight + random.between(10 * 60, 16 * 60) * minute;
-        beginnings.push({ at, practice, doctor: random.pick(practice.doctors) });
-      }
+  for (let midnight = startOfDay(start); midnight <= last; midnight += day) {
+    const busy = busyness[weekdayOf(midnight)]!;
+    const visits = (visitsPerDay * busy * random.between(80, 120)) / 100;
+    for (let left = Math.round(visits); left > 0; left--) planVisit(midnight, false);
+    if (busy === 0 && random.chance(0.2)) planVisit(midnight, true);
+    if (busy > 0) {
+      const at = midnight + random.between(10 * 60, 16 * 60) * minute;
+      beginnings.push({ at, practice, doctor: random.pick(practice.doctors) });
     }
-  return beginnings.sort((a, b) => a.at - b.at).values();
-}
-
-const opensAt = 9 * hour;
-const closesAt = 20 * hour;
-const longestPause = 3_000;
-
-/** As much as a test needs, without an end: one beginning every 1.5 s of opening hours; of five, four are visits. */
-export function* planEndlessly(random: Random, practices: readonly Practice[], start: number) {
-  for (let at = toOpeningHours(start); ; at = toOpeningHours(at + random.between(1, longestPause))) {
-    const practice = random.pick(practices);
-    const lead = random.pick([10, 60, 180, 1_440]) * minute;
-    const startsAt = random.chance(0.8) ? Math.ceil((at + lead) / (15 * minute)) * 15 * minute : undefined;
-    yield { at, practice, doctor: random.pick(practice.doctors), startsAt } satisfies Beginning;
   }
-}
-
-function toOpeningHours(now: number): number {
-  const midnight = startOfDay(now);
-  if (now < midnight + opensAt) return midnight + opensAt + (now % minute);
-  return now < midnight + closesAt ? now : midnight + day + opensAt + (now % minute);
+  return beginnings.sort((a, b) => a.at - b.at).values();
 }
 
 /** An opening hour some days later. */

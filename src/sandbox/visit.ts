@@ -1,6 +1,5 @@
 import { cached, type Family } from '../callbacks/families/family.ts';
 import { sampleOf } from '../callbacks/families/sample.ts';
-import { newPatient } from './practice.ts';
 import { hexId, type Random, uuid } from './random.ts';
 import type { Beginning } from './schedule.ts';
 
@@ -33,7 +32,7 @@ interface VisitRecord {
 function createReplace(random: Random, { practice, doctor }: Beginning): (json: string) => string {
   const { businessId, patients } = practice;
   const texts: Record<string, string> = {
-    ...(patients.length > 0 ? random.pick(patients) : newPatient(random)),
+    ...random.pick(patients),
     'business-1': businessId,
     'clinic-1': doctor.clinic.id,
     'doctor-1': doctor.id,

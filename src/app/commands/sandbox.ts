@@ -1,16 +1,15 @@
 import { once } from 'node:events';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { printable, withProgress } from '../../common/terminal.ts';
 import type { Core, OnCore } from '../../receiver/feature.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
 import { type Alias, changeAliases } from '../../reconcile/aliases.ts';
-import { type Callback, callbacks, practicesOf } from '../../sandbox/history.ts';
+import { type Callback, callbacks, practiceOf } from '../../sandbox/history.ts';
 import { newRecords } from '../../sandbox/platform-records.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { directoryOf } from '../../sandbox/practice.ts';
 import { seededRandom } from '../../sandbox/random.ts';
-import { startOfDay } from '../../sandbox/schedule.ts';
 import { type Env, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
 import { loadFamilies } from '../load-families.ts';
 import { firstSigningKey, httpAddress } from './platform.ts';
@@ -18,7 +17,7 @@ import { firstSigningKey, httpAddress } from './platform.ts';
 interface SendFlags {
   readonly count?: number;
   readonly rate?: number | undefined;
-  readonly seed?: number;
+  readonly seed: number;
   readonly history?: true;
   readonly families: string;
   readonly resendOnFailure?: true;
@@ -29,7 +28,6 @@ interface Action {
   readonly env: Env;
   readonly onCore: OnCore;
   readonly signal: AbortSignal;
-  readonly period: Period;
 }
 
 interface SendAction extends Action {
@@ -56,14 +54,11 @@ export function addSandboxCommands(
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
-  addSendOptions(sending, 'default: 100; of a past: all', 'default: no limit').action(
-    ({ url, ...flags }: SendFlags & { url: string }, command: Command) =>
-      untilEnd(async (signal) => {
-        const count = flags.count ?? (flags.history ? 0 : 100);
-        const action = { command, env, onCore, signal, url, period: periodOf(flags) };
-        const { unacknowledged } = await send({ ...flags, count }, action);
-        if (unacknowledged > 0) process.exitCode = 1;
-      }),
+  addSendOptions(sending).action(({ url, ...flags }: SendFlags & { url: string }, command: Command) =>
+    untilEnd(async (signal) => {
+      const { unacknowledged } = await send(flags, { command, env, onCore, signal, url });
+      if (unacknowledged > 0) process.exitCode = 1;
+    }),
   );
 
   const serving = program
@@ -74,18 +69,17 @@ export function addSandboxCommands(
     .option('--token <token>', 'the accepted bearer token (default: SERVICE_TOKEN, or one that is printed)')
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress)
     .option('--unsent <share>', 'share of callbacks about appointments to keep back, such as 10%', share, 0);
-  addSendOptions(serving, 'default: all', 'default: 1; of a past: no limit').action(
-    (flags: ServeFlags, command: Command) =>
-      untilEnd((signal) => serve(flags, { command, env, onCore, signal, period: periodOf(flags) })),
+  addSendOptions(serving).action((flags: ServeFlags, command: Command) =>
+    untilEnd((signal) => serve(flags, { command, env, onCore, signal })),
   );
 }
 
 async function serve(flags: ServeFlags, action: Action): Promise<void> {
-  const { command, env, signal, period } = action;
+  const { command, env, signal } = action;
   const { host, port, sendTo: url, unsent } = flags;
   const token = flags.token || env.SERVICE_TOKEN || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
-  const records = newRecords(undefined, new Map(namesOf(period).map(({ id, alias }) => [id, alias])));
+  const records = newRecords(undefined, new Map(namesOf(flags.seed).map(({ id, alias }) => [id, alias])));
   const options = { host, port, tokens: [token], serviceIdentifierField, records };
   const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
     // 69: EX_UNAVAILABLE
@@ -94,14 +88,12 @@ async function serve(flags: ServeFlags, action: Action): Promise<void> {
   command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
   try {
     if (url) {
-      const random = seededRandom(flags.seed ?? 1, 3);
-      // A clinic on a busy day; a past is sent at once.
-      const rate = flags.rate ?? (flags.history ? undefined : 1);
+      const random = seededRandom(flags.seed, 3);
       const isSent = ({ family, envelope }: Callback) => {
         records.take(envelope);
         return family.name !== 'appointment' || !random.chance(unsent);
       };
-      await send({ ...flags, rate }, { ...action, url, isSent });
+      await send(flags, { ...action, url, isSent });
     }
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
@@ -109,30 +101,13 @@ async function serve(flags: ServeFlags, action: Action): Promise<void> {
   }
 }
 
-interface Period {
-  readonly seed: number;
-  readonly start: number;
-  readonly end?: number;
-  readonly present?: () => number;
-  readonly businessIds?: string[];
-}
-
-function periodOf({ seed = Math.floor(Math.random() * 2 ** 31), history }: SendFlags): Period {
-  const now = Date.now();
-  if (!history) return { seed, start: startOfDay(now, -1), present: Date.now };
-  // So that the past of another seed is that of another business, and the same past has the same records.
-  const businessIds = [`6${String(seed).padStart(14, '0')}`];
-  return { seed, start: startOfDay(now, -56), end: now, businessIds };
-}
-
-const namesOf = (period: Period): Alias[] => practicesOf(period).flatMap(directoryOf);
+const namesOf = (seed: number): Alias[] => directoryOf(practiceOf(seed));
 
 async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
-  const { command, env, onCore, signal, url, isSent, period } = action;
+  const { command, env, onCore, signal, url, isSent = () => true } = action;
   const families = await readFamilies(command, flags.families, env);
-  const count = flags.count || undefined;
-  const lazy = callbacks({ ...flags, ...period, families, isSent, count });
-  const sequence = flags.history ? [...lazy] : lazy;
+  const { seed, count = flags.history ? undefined : 100 } = flags;
+  const sequence = callbacks({ seed, families, count }).filter(isSent);
   const options = {
     ...flags,
     urlOf: registeredUrls(url, env),
@@ -140,14 +115,13 @@ async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
   };
-  const total = Array.isArray(sequence) ? sequence.length : count;
-  const summary = await withProgress('callbacks sent', total, ({ advance }) =>
+  const summary = await withProgress('callbacks sent', sequence.length, ({ advance }) =>
     sendCallbacks(sequence, { ...options, onSent: advance }),
   );
   const { writeOut } = command.configureOutput();
-  writeOut?.(report(summary, period.seed));
+  writeOut?.(report(summary, seed));
   if (flags.history && summary.acknowledged > 0) {
-    const outcome = await importNames(onCore, namesOf(period)).catch(
+    const outcome = await importNames(onCore, namesOf(seed)).catch(
       (error: Error) => `not imported: ${printable(error.message)}`,
     );
     writeOut?.(`names    ${outcome}\n`);
@@ -193,12 +167,13 @@ function report(summary: Summary, seed: number): string {
   ].join('\n');
 }
 
-function addSendOptions(command: Command, count: string, rate: string): Command {
+function addSendOptions(command: Command): Command {
+  const seed = new Option('--seed <number>', 'the same seed sends the same clinic');
   return command
-    .option('--count <number>', `number of callbacks; 0: endless (${count})`, wholeNumber)
-    .option('--rate <number>', `callbacks per second (${rate})`, positiveNumber)
-    .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
-    .option('--history', 'eight believable weeks of one business, until now; all of it, without --count')
+    .option('--count <number>', 'the last ones of eight believable weeks (default: 100)', wholeNumber)
+    .option('--history', 'all of these weeks')
+    .option('--rate <number>', 'callbacks per second (default: no limit)', positiveNumber)
+    .addOption(seed.argParser(wholeNumber).default(Math.floor(Math.random() * 2 ** 31), 'random'))
     .option('--families <names>', 'comma-separated, or all', 'all')
     .option('--resend-on-failure', 'retry after outages, respecting Retry-After');
 }
