@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { callbacks } from '../../src/sandbox/history.ts';
-import { registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
+import { registeredUrls } from '../../src/sandbox/sender.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase } from '../support/database.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
@@ -136,15 +136,12 @@ it('two receivers and two workers apply everything exactly once', async () => {
   );
   const distinct = callbacks({ seed: 7, count: 500 });
   const sent = [...distinct, ...distinct.slice(-100)];
-  const summaries = await Promise.all(
-    [0, 1].map((index) =>
-      sendCallbacks(
-        sent.filter((_, n) => n % 2 === index),
-        { urlOf: registeredUrls(started[index]!.url), connections: 16, resendOnFailure: true },
-      ),
+  const urls = started.slice(0, 2).map(({ url }) => registeredUrls(url));
+  await Promise.all(
+    sent.map((callback, index) =>
+      until(async () => (await post(urls[index % 2]!(callback), callback.envelope)).status === 200),
     ),
   );
-  expect(summaries.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(600);
   await until(async () => {
     const rows = await database.rows(`select from deliveries where status = 'applied'`);
     return rows.length === 500;

@@ -59,9 +59,8 @@ const bodies = () => receiver.requests.map((g) => String(g.body));
 
 it('ends with a summary', async () => {
   const { out } = await send('--count 100 --seed 5');
-  expect(out).toMatch(/^sent {5}100 callbacks in [\d.]+ s \(\d+\/s\), 100 acknowledged, 0 resent$/m);
+  expect(out).toMatch(/^sent {5}100 callbacks in [\d.]+ s \(\d+\/s\), 100 acknowledged$/m);
   expect(out).toMatch(/^outcomes 200 accepted 100$/m);
-  expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
   expect(out).toMatch(/^seed {5}5$/m);
   expect(process.exitCode).toBeUndefined();
 });

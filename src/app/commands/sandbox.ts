@@ -20,7 +20,6 @@ interface SendFlags {
   readonly seed: number;
   readonly history?: true;
   readonly families: string;
-  readonly resendOnFailure?: true;
 }
 
 interface Action {
@@ -56,8 +55,8 @@ export function addSandboxCommands(
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
   addSendOptions(sending).action(({ url, ...flags }: SendFlags & { url: string }, command: Command) =>
     untilEnd(async (signal) => {
-      const { unacknowledged } = await send(flags, { command, env, onCore, signal, url });
-      if (unacknowledged > 0) process.exitCode = 1;
+      const { callbacks: sent, acknowledged } = await send(flags, { command, env, onCore, signal, url });
+      if (acknowledged < sent) process.exitCode = 1;
     }),
   );
 
@@ -157,12 +156,11 @@ async function readFamilies(command: Command, text: string, env: Env): Promise<F
 }
 
 function report(summary: Summary, seed: number): string {
-  const { callbacks: sent, acknowledged, resends, seconds, latencyMs } = summary;
+  const { callbacks: sent, acknowledged, seconds } = summary;
   const byOutcome = Object.entries(summary.outcomes).sort(([, a], [, b]) => b - a);
   return [
-    `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${Math.round(sent / seconds)}/s), ${acknowledged} acknowledged, ${resends} resent`,
+    `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${Math.round(sent / seconds)}/s), ${acknowledged} acknowledged`,
     `outcomes ${byOutcome.map(([outcome, count]) => `${outcome} ${count}`).join(', ') || 'none'}`,
-    `latency  p50 ${latencyMs.p50} ms · p99 ${latencyMs.p99} ms · max ${latencyMs.max} ms`,
     `seed     ${seed}\n`,
   ].join('\n');
 }
@@ -174,8 +172,7 @@ function addSendOptions(command: Command): Command {
     .option('--history', 'all of these weeks')
     .option('--rate <number>', 'callbacks per second (default: no limit)', positiveNumber)
     .addOption(seed.argParser(wholeNumber).default(Math.floor(Math.random() * 2 ** 31), 'random'))
-    .option('--families <names>', 'comma-separated, or all', 'all')
-    .option('--resend-on-failure', 'retry after outages, respecting Retry-After');
+    .option('--families <names>', 'comma-separated, or all', 'all');
 }
 
 export function receiverAddress(env: Env): string {
