@@ -1,14 +1,12 @@
 import { callbackEvents, type Family } from '../callbacks/families/family.ts';
-import { families as documented } from '../callbacks/families/index.ts';
 import { hexId, type Random } from './random.ts';
 import { type Beginning, minute, timeAfterDays } from './schedule.ts';
-import { createEmit, type Emit, type Fields, type ScenarioEvent, type VisitOptions } from './visit.ts';
+import { createEmit, type Emit, type ScenarioEvent, type VisitOptions } from './visit.ts';
 
 /** What happens at a clinic: events, and minutes that pass; undefined: an event that is not wanted. */
 export type Scenario = Generator<ScenarioEvent | number | undefined, void>;
 
 const inRupees = (paise: number) => paise / 100;
-const namesOfVisit = ['appointment_id', 'doctor_id', 'patient_id', 'clinic_id'];
 
 interface Visit {
   random: Random;
@@ -33,7 +31,6 @@ function* visit({ random, emit, lead, startsAt, clock, number }: Visit): Scenari
   if (random.chance(0.1)) yield emit('appointment.updated', { action: 'updated' });
   yield* waitUntil(random.between(60, 120));
   if (random.chance(0.08)) return void (yield status(random.pick(['CN', 'CND', 'CNS'])));
-  if (random.chance(0.2)) yield emit('appointment.reminder_instant', {}, namesOfVisit);
   yield* waitUntil(random.between(-40, 80) / 10);
   if (random.chance(0.07)) {
     yield 30;
@@ -44,7 +41,6 @@ function* visit({ random, emit, lead, startsAt, clock, number }: Visit): Scenari
   if (random.chance(0.1))
     yield emit('appointment.assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
   yield status('OG');
-  if (random.chance(0.05)) yield emit('appointment.tele.dr_joined', {}, [...namesOfVisit, 'video_connect']);
   yield random.between(5, 15);
   if (random.chance(0.15)) yield* consentForm(random, emit);
   const hasPrescription = random.chance(0.7);
@@ -56,12 +52,6 @@ function* visit({ random, emit, lead, startsAt, clock, number }: Visit): Scenari
   if (random.chance(0.3)) {
     yield 60;
     yield emit(random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request');
-  }
-  if (random.chance(0.1)) yield emit('appointment.followup_reminder_instant', {}, namesOfVisit);
-  if (random.chance(0.05)) {
-    const due_date = new Date(clock() + 14 * 86_400_000).toISOString().slice(0, 10);
-    const people = ['doctor_id', 'patient_id', 'patient_name', 'doctor_name'];
-    yield emit('vaccination.reminder', { due_date }, [...people, 'booking_link', 'due_date', 'vaccines']);
   }
   yield* settle(bill, random, emit, clock);
 }
@@ -78,8 +68,6 @@ function* prescription(random: Random, emit: Emit): Scenario {
   yield 2;
   const updated = { action: 'updated', current_version: 'v2', previous_version: 'v1' };
   if (random.chance(0.1)) yield emit('prescription.updated', updated);
-  const names = ['prescription_id', 'prescription_url', 'doc_name', 'patient_name', 'actor_oid'];
-  if (random.chance(0.15)) yield emit('prescription.communication', {}, [...namesOfVisit, ...names]);
 }
 
 /** In paise. */
@@ -151,71 +139,33 @@ function* settle(bill: Bill, random: Random, emit: Emit, clock: () => number): S
   }
 }
 
-type Step = [minutes: number, event: string, changes?: Fields];
-type RareScenario = (random: Random, clock: () => number) => Step[];
-
-const rareScenarios: RareScenario[] = [
-  // A doctor starts to practise, is available for consultations, and stops.
-  (random) => [
-    // A doctor may start twice in a second.
-    [0, 'schedule.start_practice', { partner_meta: { reference: hexId(random) } }],
-    [10, 'schedule.available_for_consultation'],
-    [240, 'schedule.stop_practice'],
-  ],
-
-  // An admission to a hospital: billed and paid; with its clearances the patient leaves.
-  (random) => {
-    const totalbilled = inRupees(random.between(10_000, 2_000_000));
-    // The visit replaces the time.
-    const completed = { status: 'completed', completed_at: 0, completed_by: { name: 'Nurse One' } };
-    const discharged = { totalpaid: totalbilled, stage: 'discharged', status: 'completed' };
-    return [
-      [0, 'ipd_admissions.created', { stage: 'admitted', status: 'active', totalbilled: 0, totalpaid: 0 }],
-      [0, 'ipd_admissions_events.created', { kind: 'admitted', to: `B-${random.between(1, 40)}` }],
-      [5, 'ipd_admissions_estimates.created', { quantity: 1 }],
-      [60, 'ipd_admissions_events.updated', { to: `B-${random.between(41, 80)}` }],
-      [0, 'ipd_admissions_estimates.updated', { quantity: 2 }],
-      [0, 'ipd_admissions.updated', { totalbilled }],
-      [0, 'ipd_admissions_clearances.created', { completed_at: null, completed_by: null }],
-      [60, 'ipd_admissions_clearances.updated', completed],
-      ...(random.chance(0.8) ? [[10, 'ipd_admissions.updated', discharged] satisfies Step] : []),
-    ];
-  },
-
-  // A patient's health account: created, shared at a counter, and the records of a visit linked to it.
-  (random) => {
-    const failed = { status: 'FAILED', error: 'The account does not answer', retry_count: 0 };
-    return [
-      [0, 'abha.created'],
-      [30, 'abha.hip_profile_share', { hip_code: `counter-${random.between(1, 4)}` }],
-      ...(random.chance(0.3) ? [[0, 'abha.link_care_context', failed] satisfies Step] : []),
-      [5, 'abha.link_care_context', { status: 'LINKED', error: null, retry_count: 1 }],
-    ];
-  },
-
-  // A booking through a network for health services: confirmed, then kept or cancelled.
-  (random, clock) => {
-    const slot = { start: Math.floor(clock() / 1000) + random.between(1, 72) * 3_600 };
-    const [event, state] = random.chance(0.3) ? ['cancel', 'CANCELLED'] : ['status', 'COMPLETED'];
-    return [
-      [0, 'booking.init', { state: 'INITIATED', slot }],
-      [2, 'booking.confirm', { state: 'CONFIRMED' }],
-      [120, `booking.${event}`, { state }],
-    ];
-  },
+const familiesOfVisits = [
+  'appointment',
+  'consent_form',
+  'prescription',
+  'receipt',
+  'review_request',
+  'payment_request',
 ];
 
-/** A record of a family of one's own: its events, as the family lists them. */
-const scenarioOf =
-  (family: Family): RareScenario =>
-  (random) =>
-    callbackEvents(family)
-      .filter((event) => family.events[event] !== 'deleted' || random.chance(0.1))
-      .map((event, index) => {
-        const amounts = Object.entries(family.fields).filter(([, { kind }]) => kind === 'amount');
-        const changes = amounts.map(([name]) => [name, inRupees(random.between(5_000, 500_000))]);
-        return [index === 0 ? 0 : 30, event, Object.fromEntries(changes)];
-      });
+/** A record of each of these families: its events, as the family lists them. */
+function* recordsOf(families: readonly Family[], random: Random, emit: Emit): Scenario {
+  for (const family of families)
+    for (const event of callbackEvents(family)) {
+      if (family.events[event] === 'deleted' && !random.chance(0.1)) continue;
+      yield emit(event);
+      yield 30;
+    }
+}
+
+/** The families without visits; those of admissions belong together. */
+function groupsOf(families: readonly Family[]): Family[][] {
+  const others = families.filter(({ name }) => !familiesOfVisits.includes(name));
+  const isOfAdmission = ({ name }: Family) => name.startsWith('admission');
+  const groups = others.filter((family) => !isOfAdmission(family)).map((family) => [family]);
+  const admissions = others.filter(isOfAdmission);
+  return admissions.length > 0 ? [...groups, admissions] : groups;
+}
 
 export function startScenario(random: Random, beginning: Beginning, options: VisitOptions): Scenario {
   const emit = createEmit(random, beginning, options);
@@ -224,14 +174,6 @@ export function startScenario(random: Random, beginning: Beginning, options: Vis
     const number = () => `${doctor.clinic.prefix}-${practice.nextReceipt++}`;
     return visit({ random, emit, startsAt, number, lead: (startsAt - at) / minute, clock: options.clock });
   }
-  const names: string[] = documented.map(({ name }) => name);
-  const own = options.families.filter(({ name }) => !names.includes(name)).map(scenarioOf);
-  return play(random.pick([...rareScenarios, ...own])(random, options.clock), emit);
-}
-
-function* play(steps: readonly Step[], emit: Emit): Scenario {
-  for (const [minutes, event, changes] of steps) {
-    yield minutes;
-    yield emit(event, changes);
-  }
+  const groups = groupsOf(options.families);
+  return recordsOf(groups.length > 0 ? random.pick(groups) : [], random, emit);
 }

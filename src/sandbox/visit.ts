@@ -12,8 +12,8 @@ export interface ScenarioEvent {
   data: Fields;
 }
 
-/** An event of the visit's record of the event's family: its sample with all changes so far, or only the fields `names`. */
-export type Emit = (event: string, changes?: Fields, names?: readonly string[]) => ScenarioEvent | undefined;
+/** An event of the visit's record of the event's family: its sample with all changes so far. */
+export type Emit = (event: string, changes?: Fields) => ScenarioEvent | undefined;
 
 export interface VisitOptions {
   /** Milliseconds since 1970. */
@@ -76,7 +76,7 @@ export function createEmit(random: Random, beginning: Beginning, { clock, famili
     return { data, transaction, firstMs: clock(), lastMs: 0 };
   }
 
-  return (event, changes = {}, names) => {
+  return (event, changes = {}) => {
     const family = families.find(({ events }) => Object.hasOwn(events, event));
     if (!family) return undefined;
     const { data: sample } = sampleFor(family);
@@ -91,9 +91,6 @@ export function createEmit(random: Random, beginning: Beginning, { clock, famili
     for (const name of Object.keys(data))
       if (isTime(name) && data[name] != null)
         data[name] = spelled(sample[name], firstTimes.includes(name) ? firstMs : lastMs);
-    const picked = (names ?? Object.keys(data))
-      .filter((name) => name in data)
-      .map((name) => [name, data[name]]);
-    return { family, event, ...transaction, data: Object.fromEntries(picked) };
+    return { family, event, ...transaction, data: { ...data } };
   };
 }

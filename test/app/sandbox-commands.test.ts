@@ -65,7 +65,7 @@ it('ends with a summary', async () => {
   expect(process.exitCode).toBeUndefined();
 });
 
-it('sends a family of the folder FAMILIES: its sample with other ids, amounts and times', async () => {
+it('sends a family of the folder FAMILIES: its sample with other ids and times', async () => {
   const folder = tempFolder();
   const module = join(folder, 'invoice.ts');
   await writeFile(
@@ -86,7 +86,6 @@ it('sends a family of the folder FAMILIES: its sample with other ids, amounts an
       at: expect.any(Number),
       by: 'desk',
     });
-  expect(new Set(sent.map(({ data }) => data.total)).size).toBe(8);
 });
 
 it('takes host, port, paths, key and header from the environment', async () => {

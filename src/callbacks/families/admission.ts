@@ -62,6 +62,8 @@ export const admission = defineFamily({
     updated_at: optional(actionTime),
   },
   sample: {
+    stage: 'admitted',
+    status: 'active',
     admission_date: '2023-11-14 07:25:18.779000+00:00',
     totalbilled: 12_500.5,
     totalpaid: 5_000,
