@@ -5,8 +5,7 @@ import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sand
 import type { OnCore } from '../../src/receiver/feature.ts';
 import { changeAliases, listAliases } from '../../src/reconcile/aliases.ts';
 import { accept, startReceiver } from '../sandbox/receiver.ts';
-import { coreOf, storeIn } from '../support/core.ts';
-import { deliveryOf } from '../support/intake.ts';
+import { coreOf } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -118,7 +117,7 @@ it.each([
   expect(output).toMatchObject({ code: 1, err: expect.stringContaining(`'${option} <`) });
 });
 
-it('names the clinics and doctors of a past where its callbacks are, but for what a person has entered', async () => {
+it('names the clinics and doctors of a past in the database, but for what a person has entered', async () => {
   const core = coreOf(database, testConfig());
   const onCore: OnCore =
     (run) =>
@@ -131,15 +130,6 @@ it('names the clinics and doctors of a past where its callbacks are, but for wha
     return /^names .*$/m.exec(output.out)?.[0];
   };
   expect(await sendPast()).toBe('names    not imported: There is no database in .data');
-  expect(await sendPast(onCore)).toMatch(/not imported: the callbacks are in the database of another/);
-  expect(await listAliases(core.db)).toEqual([]);
-
-  await storeIn(
-    core,
-    ...bodies()
-      .slice(0, 20)
-      .map((body) => deliveryOf(JSON.parse(body))),
-  );
   await changeAliases(core.db, [{ kind: 'business', id: '600000000000004', alias: 'Ours' }], 'command:me');
   expect(await sendPast(onCore)).toBe('names    9 of 10 ids of clinics and doctors have new names');
   const names = (await listAliases(core.db)).map(({ kind, alias }) => `${kind} ${alias}`);

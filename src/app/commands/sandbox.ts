@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { printable, withProgress } from '../../common/terminal.ts';
-import type { Core, OnCore } from '../../receiver/feature.ts';
+import type { OnCore } from '../../receiver/feature.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
-import { type Alias, changeAliases } from '../../reconcile/aliases.ts';
+import { changeAliases } from '../../reconcile/aliases.ts';
 import { type Callback, callbacks, practiceOf } from '../../sandbox/history.ts';
 import { newRecords } from '../../sandbox/platform-records.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
@@ -78,7 +78,8 @@ async function serve(flags: ServeFlags, action: Action): Promise<void> {
   const { host, port, sendTo: url, unsent } = flags;
   const token = flags.token || env.SERVICE_TOKEN || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
-  const records = newRecords(undefined, new Map(namesOf(flags.seed).map(({ id, alias }) => [id, alias])));
+  const names = new Map(directoryOf(practiceOf(flags.seed)).map(({ id, alias }) => [id, alias]));
+  const records = newRecords(undefined, names);
   const options = { host, port, tokens: [token], serviceIdentifierField, records };
   const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
     // 69: EX_UNAVAILABLE
@@ -100,8 +101,6 @@ async function serve(flags: ServeFlags, action: Action): Promise<void> {
   }
 }
 
-const namesOf = (seed: number): Alias[] => directoryOf(practiceOf(seed));
-
 async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
   const { command, env, onCore, signal, url, isSent = () => true } = action;
   const families = await readFamilies(command, flags.families, env);
@@ -120,27 +119,17 @@ async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
   const { writeOut } = command.configureOutput();
   writeOut?.(report(summary, seed));
   if (flags.history && summary.acknowledged > 0) {
-    const outcome = await importNames(onCore, namesOf(seed)).catch(
-      (error: Error) => `not imported: ${printable(error.message)}`,
+    const names = directoryOf(practiceOf(seed));
+    const importNames = onCore(async (core) => {
+      await logAccess(core, { actor: commandActor(), action: 'aliases', rows: names.length });
+      const changed = await changeAliases(core.db, names, 'platform');
+      writeOut?.(`names    ${changed} of ${names.length} ids of clinics and doctors have new names\n`);
+    });
+    await importNames().catch(({ message }: Error) =>
+      writeOut?.(`names    not imported: ${printable(message)}\n`),
     );
-    writeOut?.(`names    ${outcome}\n`);
   }
   return summary;
-}
-
-/** Names the ids of a past where its callbacks are in the database of this machine's receiver. What a person has entered stays. */
-async function importNames(onCore: OnCore, names: Alias[]): Promise<string> {
-  const [business] = names;
-  let outcome = '';
-  await onCore(async (core: Core) => {
-    const sent = core.db.selectFrom('receiver.inbox').where('business_id', '=', business!.id);
-    if (!(await sent.select('id').limit(1).executeTakeFirst()))
-      throw new Error('the callbacks are in the database of another receiver');
-    await logAccess(core, { actor: commandActor(), action: 'aliases', rows: names.length });
-    const changed = await changeAliases(core.db, names, 'platform');
-    outcome = `${changed} of ${names.length} ids of clinics and doctors have new names`;
-  })();
-  return outcome;
 }
 
 async function readFamilies(command: Command, text: string, env: Env): Promise<Family[]> {
@@ -168,8 +157,8 @@ function report(summary: Summary, seed: number): string {
 function addSendOptions(command: Command): Command {
   const seed = new Option('--seed <number>', 'the same seed sends the same clinic');
   return command
-    .option('--count <number>', 'the last ones of eight believable weeks (default: 100)', wholeNumber)
-    .option('--history', 'all of these weeks')
+    .option('--count <number>', 'the last ones of eight weeks of a clinic (default: 100)', wholeNumber)
+    .option('--history', 'all of these weeks, and the names of its clinics and doctors')
     .option('--rate <number>', 'callbacks per second (default: no limit)', positiveNumber)
     .addOption(seed.argParser(wholeNumber).default(Math.floor(Math.random() * 2 ** 31), 'random'))
     .option('--families <names>', 'comma-separated, or all', 'all');
