@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { pathsOf } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
+import { MissingSettings } from '../client/settings.ts';
 import { InvalidConfiguration, refuseFormer, version } from '../common/config/config.ts';
 import { findMisspelt } from '../common/config/former-variables.ts';
 import { readEnvironment } from '../common/config/read-environment.ts';
@@ -66,14 +67,15 @@ async function reportError(error: unknown, env: Environment = {}): Promise<numbe
     const todo = 'start PostgreSQL, make the database, or correct host, port, name, user or password';
     process.stderr.write(`${name}: ${printable(explain(cause))}: ${todo}, see docs/database.md\n`);
   }
-  // Another database has to be named.
-  return error instanceof TablesRefused ? EX_CONFIG : 1;
+  // Another database, or settings of the platform, have to be named.
+  return error instanceof TablesRefused || error instanceof MissingSettings ? EX_CONFIG : 1;
 }
 
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause, name, code } = error as NodeJS.ErrnoException;
+  const { cause, name, code, body } = error as NodeJS.ErrnoException & { body?: string };
   const message = messageOf(error);
   if (code === '42501') return `${message}. Migrate as the owner of the database, see docs/database.md`;
+  if (body) return `${message} · ${body}`;
   return cause ? `${message}: ${explain(cause)}` : message || code || name;
 }

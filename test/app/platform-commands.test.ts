@@ -26,8 +26,8 @@ async function run(env: Record<string, string>, ...args: string[]) {
   await program
     .parseAsync(args, { from: 'user' })
     .catch((error: unknown) => {
-      if (!(error instanceof CommanderError)) throw error;
-      result.code = error.exitCode;
+      result.code = error instanceof CommanderError ? error.exitCode : 1;
+      result.err += `${(error as Error).message}\n`;
     })
     .finally(() => jest.restoreAllMocks());
   return result;
@@ -40,32 +40,14 @@ const env = (fault = 'none') => ({
 });
 const lastBody = () => platform.requests().at(-1)?.body as Record<string, string>;
 
-it('search prints a table of drugs or of laboratory tests, or the response as JSON', async () => {
+it('search prints a table of drugs or of laboratory tests', async () => {
   const drugs = await run(env(), 'drugs', 'paracetamol', '--limit', '2');
   expect(drugs.out).toMatch(/│ Drug .*│ Generic .*│ Manufacturer .*│ Form .*│ OTC .*│ Id /);
   expect(drugs.out.match(/Paracetamol 500 mg/g)).toHaveLength(2);
   const lab = ['drugs', 'lipid', '--type', 'lab'];
   expect((await run(env(), ...lab)).out).toMatch(/│ Lipid profile +│ Biochemistry +│ 499\.75 │/);
-  const { out } = await run(env(), ...lab, '--json');
-  expect(JSON.parse(out)).toMatchObject({ drugs: [], lab_tests: [{ name: 'Lipid profile' }] });
   expect((await run(env(), 'search', 'nothing-like-it')).out).toBe('No results.\n');
 });
-
-it.each([
-  ['none', ['drugs', 'a', '--limit', '101'], 64, /limit: Too big/],
-  ['400', ['drugs', 'a'], 65, /responded with 400/],
-  ['503', ['drugs', 'a'], 69, /responded with 503/],
-  ['garbage', ['drugs', 'a'], 76, /not JSON/],
-  ['401', ['drugs', 'a'], 77, /responded with 401/],
-])(
-  'with the fault %s, %j fails in one line, with an exit code of its own',
-  async (fault, args, code, text) => {
-    const { out, err, code: exitCode } = await run(env(fault), ...args);
-    expect([out, exitCode]).toEqual(['', code]);
-    expect(err).toMatch(text);
-    expect(err.trim().split('\n')).toHaveLength(1);
-  },
-);
 
 const address = "SERVICE_BASE_URL to the platform's http(s) address, without credentials";
 const credentials = 'SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET';
@@ -75,7 +57,7 @@ it.each<[Record<string, string>, string]>([
   [{ SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' }, `set ${address}`],
   [{ SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_CLIENT_ID: 'id' }, `set ${credentials}`],
 ])('with %j, a command says in one line what to set', async (settings, message) => {
-  expect(await run(settings, 'search', 'a')).toEqual({ out: '', err: `receiver: ${message}\n`, code: 78 });
+  expect(await run(settings, 'search', 'a')).toEqual({ out: '', err: `${message}\n`, code: 1 });
 });
 
 it('a token is used rather than a login, and a login where there is none', async () => {
@@ -110,20 +92,14 @@ it('subscriptions add signs with the first of SIGNING_KEYS, and prints none', as
   expect(lastBody()).toMatchObject({ signing_key: 'ours', event_names: ['receipt.created', 'receipt.sent'] });
 });
 
-it.each([
-  ['400', 65],
-  ['lost', 69],
-  ['garbage', 76],
-])(
-  'after %s, subscriptions add prints no key, and says that there may be a subscription',
-  async (fault, code) => {
-    const { out, err, code: exitCode } = await add(env(fault));
-    expect([out, exitCode]).toEqual(['', code]);
-    expect(err).toContain('may have a subscription already: see `receiver subscriptions list`');
+it('after a failure, subscriptions add prints no key, and is not sent again', async () => {
+  for (const [index, fault] of ['400', 'lost', 'garbage'].entries()) {
+    const { out, err, code } = await add(env(fault));
+    expect([out, code]).toEqual(['', 1]);
     expect(err).not.toContain(lastBody().signing_key);
-    expect(platform.requests()).toHaveLength(1);
-  },
-);
+    expect(platform.requests()).toHaveLength(index + 1);
+  }
+});
 
 it.each([
   ['--url', 'receiver.example'],
@@ -141,25 +117,18 @@ it('subscriptions are listed without keys, and removed', async () => {
   const { signing_key } = lastBody();
   const table = await subscriptions(env(), 'list');
   expect(table.out).toMatch(/│ all +│ https:\/\/receiver.example\/events │ https +│ 20\d\d-/);
-  const json = await subscriptions(env(), 'list', '--json');
-  for (const { out, err } of [table, json]) expect(out + err).not.toContain(signing_key);
-  const [{ id }] = JSON.parse(json.out) as [{ id: string }];
+  expect(table.out + table.err).not.toContain(signing_key);
+  const [id] = /[0-9a-f-]{36}/.exec(table.out)!;
   const remove = () => subscriptions(env(), 'remove', id);
   expect(await remove()).toEqual({ out: 'Subscription removed.\n', err: '', code: 0 });
-  expect(await remove()).toMatchObject({ code: 65, err: expect.stringContaining('responded with 404') });
+  expect(await remove()).toMatchObject({ code: 1, err: expect.stringContaining('responded with 404') });
 });
 
 it('no output has an undocumented field, which might be a key, or controls a terminal', async () => {
   const control = '\u001b[2J\u202e\n';
   const subscription = { id: 'a', signing_key: 'secret-1', old_key: 'secret-2', endpoint: control };
   const listing = { ...env(), SERVICE_BASE_URL: respond(200, JSON.stringify({ data: [subscription] })) };
-  const outputs = [
-    await subscriptions(listing, 'list'),
-    await subscriptions(listing, 'list', '--json'),
-    await run({ ...env(), SERVICE_BASE_URL: respond(400, control) }, 'search', 'a'),
-  ];
-  for (const { out, err } of outputs) {
-    expect(out + err).toContain('\\u001b[2J');
-    for (const part of ['secret', '\u001b', '\u202e']) expect(out + err).not.toContain(part);
-  }
+  const { out, err } = await subscriptions(listing, 'list');
+  expect(out).toContain('\\u001b[2J');
+  for (const part of ['secret', '\u001b', '\u202e']) expect(out + err).not.toContain(part);
 });

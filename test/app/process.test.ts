@@ -73,6 +73,14 @@ it.each([['start'], ['sql', 'select 1']])(
   },
 );
 
+it('a command of the client says in one line what to set, and ends with 78', async () => {
+  const command = spawnReceiver(['drugs', 'a'], { SERVICE_TOKEN: 't' });
+  expect([await command.end(), command.output()]).toEqual([
+    78,
+    "receiver: set SERVICE_BASE_URL to the platform's http(s) address, without credentials\n",
+  ]);
+});
+
 it('DATABASE_URL leads to the socket in a folder', async () => {
   const { hostname, port, pathname, username, password } = new URL(database.url);
   const folder = tempFolder();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readTime } from '../../callbacks/times.ts';
 import * as client from '../../client/index.ts';
-import { MissingSettings, parseSettings } from '../../client/settings.ts';
+import { parseSettings } from '../../client/settings.ts';
 import { partsOf } from '../../common/config/value-types.ts';
 import type { Environment } from '../../common/config/variables.ts';
 import { parseCount, print, printable, printTable } from '../../common/terminal.ts';
@@ -11,13 +11,8 @@ import { parseCount, print, printable, printTable } from '../../common/terminal.
 export function addClientCommands(program: Command, env: Environment): void {
   const run =
     <Args extends unknown[]>(action: (platform: client.ServiceClient, ...args: Args) => Promise<void>) =>
-    async (...args: Args) => {
-      try {
-        await action(client.createServiceClient(parseSettings(env)), ...args);
-      } catch (error) {
-        fail(program, error);
-      }
-    };
+    (...args: Args) =>
+      action(client.createServiceClient(parseSettings(env)), ...args);
   // Scripts may have the former name.
   for (const name of ['drugs', 'search'])
     program
@@ -26,7 +21,6 @@ export function addClientCommands(program: Command, env: Environment): void {
       .argument('<query>', 'search text')
       .option('--limit <number>', 'maximum number of results, 1 to 100', parseCount, 10)
       .addOption(new Option('--type <type>', 'what to search for').choices(['drug', 'lab']).default('drug'))
-      .option('--json', 'print the response as JSON')
       .action(run(searchDrugs));
   const subscriptions = program
     .command('subscriptions')
@@ -34,7 +28,6 @@ export function addClientCommands(program: Command, env: Environment): void {
   subscriptions
     .command('list')
     .description('list the subscriptions, without their signing keys')
-    .option('--json', 'print them as JSON')
     .action(run(listSubscriptions));
   const events = new Option(
     '--events <names>',
@@ -58,16 +51,14 @@ export function addClientCommands(program: Command, env: Environment): void {
     );
 }
 
-const printJson = (value: unknown) => print(printable(JSON.stringify(value, undefined, 2)));
 const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
 async function searchDrugs(
   platform: client.ServiceClient,
   q: string,
-  { limit, type, json }: { limit: number; type: 'drug' | 'lab'; json?: true },
+  { limit, type }: { limit: number; type: 'drug' | 'lab' },
 ): Promise<void> {
-  const { drugs, lab_tests: tests, raw } = await platform.searchDrugsAndLabs({ q, limit, s_type: type });
-  if (json) return printJson(raw);
+  const { drugs, lab_tests: tests } = await platform.searchDrugsAndLabs({ q, limit, s_type: type });
   if (drugs.length + tests.length === 0) return print('No results.');
   const drugRows = drugs.map((d) => {
     const otc = d.is_otc == null ? '' : d.is_otc ? 'yes' : 'no';
@@ -79,12 +70,8 @@ async function searchDrugs(
     printTable(['Laboratory test', 'Category', 'Price', 'Preparation', 'Id'], testRows);
 }
 
-const withoutKeys = client.subscription.omit({ signing_key: true }).array();
-
-async function listSubscriptions(platform: client.ServiceClient, { json }: { json?: true }): Promise<void> {
-  // The documented fields but the key: an undocumented field might be one.
-  const subscriptions = withoutKeys.parse((await platform.listSubscriptions()).data);
-  if (json) return printJson(subscriptions);
+async function listSubscriptions(platform: client.ServiceClient): Promise<void> {
+  const { data: subscriptions } = await platform.listSubscriptions();
   if (subscriptions.length === 0) return print('No subscriptions.');
   const rows = subscriptions.map((s) => {
     const names = s.event_names ?? [];
@@ -116,32 +103,6 @@ async function addSubscription(
   explain(
     'This line is printed only once. Put it into .env now and restart every receiver: until then, callbacks get a 401.',
   );
-}
-
-// sysexits.h
-const exitCodes: Record<string, number> = {
-  MissingSettings: 78,
-  RefusedInput: 64,
-  Rejected: 65,
-  Unavailable: 69,
-  UnreadableResponse: 76,
-  Unauthorized: 77,
-};
-
-/** Ends the command: each kind of the client's errors has its own exit code. @throws any other error */
-function fail(program: Command, error: unknown): void {
-  if (!(error instanceof client.ServiceError || error instanceof MissingSettings)) throw error;
-  const { name, message, body }: Error & { body?: string | undefined } = error;
-  const cause = body ? `${message} · ${body.replaceAll('\n', ' ')}` : message;
-  const advice =
-    '\nThe endpoint may have a subscription already: see `receiver subscriptions list`. To replace it, remove it, then add it again.';
-  const mayBeSubscribed =
-    error instanceof client.ServiceError &&
-    error.operation === 'createSubscription' &&
-    name !== 'RefusedInput';
-  const text = printable(`receiver: ${cause}${mayBeSubscribed ? advice : ''}`);
-  // The help page is for errors of the command line.
-  program.showHelpAfterError(false).error(text, { exitCode: exitCodes[name]! });
 }
 
 /** @throws InvalidArgumentError */
