@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { pathsOf } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
 import { MissingSettings } from '../client/settings.ts';
-import { InvalidConfiguration, refuseFormer, version } from '../common/config/config.ts';
+import { InvalidConfiguration, version } from '../common/config/config.ts';
 import { findMisspelt } from '../common/config/former-variables.ts';
 import { readEnvironment } from '../common/config/read-environment.ts';
 import type { Environment } from '../common/config/variables.ts';
@@ -29,14 +29,9 @@ const program = new Command('receiver')
   .showHelpAfterError();
 addStartCommands(program, env, () => readEnvironment({ ...given }, paths));
 addFeatureCommands(program, onCoreOf(env));
-// The commands above parse the configuration, and report all its errors at once.
-const parsing = program.commands.length;
 addClientCommands(program, env);
 addSandboxCommands(program, env, onCoreOf(env));
 addHelp(program);
-for (const command of program.commands.slice(parsing)) {
-  command.hook('preAction', () => refuseFormer(env, paths));
-}
 program.hook('preAction', (_program, command) => {
   for (const line of findMisspelt(env, paths)) process.stderr.write(`receiver: ${printable(line)}\n`);
   // The receiver goes on without a reader of its output.

@@ -108,12 +108,6 @@ function areOnlyPathsChecked(config: Config): boolean {
   return config.production && takesCallbacks(config) && isOpen && !allowUnauthenticated;
 }
 
-/** @throws InvalidConfiguration where a variable of version 1 is set */
-export function refuseFormer(env: Environment, families: readonly FamilyPaths[]): void {
-  const problems = findFormer(env, families);
-  if (problems.length > 0) throw new InvalidConfiguration(problems);
-}
-
 /** @param env an empty value counts as unset. @throws InvalidConfiguration with every error */
 export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {
   const values = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
