@@ -5,11 +5,9 @@ import { MissingSettings } from '../client/settings.ts';
 import { InvalidConfiguration, version } from '../common/config/config.ts';
 import { findMisspelt } from '../common/config/former-variables.ts';
 import { readEnvironment } from '../common/config/read-environment.ts';
-import type { Environment } from '../common/config/variables.ts';
 import { messageOf } from '../common/log.ts';
 import { printable } from '../common/terminal.ts';
-import { tryConnection } from '../embedded/server-process.ts';
-import { TablesRefused } from '../receiver/store/errors.ts';
+import { isUnavailable, TablesRefused } from '../receiver/store/errors.ts';
 import { addClientCommands } from './commands/platform.ts';
 import { addSandboxCommands } from './commands/sandbox.ts';
 import { addHelp } from './help.ts';
@@ -17,11 +15,12 @@ import { addFeatureCommands, onCoreOf } from './service.ts';
 import { addStartCommands } from './start.ts';
 
 const EX_CONFIG = 78;
+const unreachable =
+  'DATABASE_URL, DIRECT_DATABASE_URL, REPORT_DATABASE_URL: start PostgreSQL, make the database, or correct host, port, ' +
+  'name, user or password, see docs/database.md';
 const paths = families.map(pathsOf);
 const given = { ...process.env };
-const env = await readEnvironment(process.env, paths).catch(async (error) =>
-  process.exit(await reportError(error)),
-);
+const env = await readEnvironment(process.env, paths).catch((error) => process.exit(reportError(error)));
 
 const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
@@ -46,22 +45,17 @@ program.hook('preAction', (_program, command) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = await reportError(error, env);
+  process.exitCode = reportError(error);
 }
 
-/** Writes the error, and the variables that lead to a database without a connection. @returns the exit code */
-async function reportError(error: unknown, env: Environment = {}): Promise<number> {
+/** Writes the error, and what to do without a database. @returns the exit code */
+function reportError(error: unknown): number {
   if (error instanceof InvalidConfiguration) {
     process.stderr.write(error.problems.map((problem) => `${problem}\n`).join(''));
     return EX_CONFIG;
   }
   process.stderr.write(`receiver: ${printable(explain(error))}\n`);
-  for (const name of ['DATABASE_URL', 'DIRECT_DATABASE_URL', 'REPORT_DATABASE_URL']) {
-    const cause = env[name] && (await tryConnection(env[name]));
-    if (!cause) continue;
-    const todo = 'start PostgreSQL, make the database, or correct host, port, name, user or password';
-    process.stderr.write(`${name}: ${printable(explain(cause))}: ${todo}, see docs/database.md\n`);
-  }
+  if (isUnavailable(error)) process.stderr.write(`${unreachable}\n`);
   // Another database, or settings of the platform, have to be named.
   return error instanceof TablesRefused || error instanceof MissingSettings ? EX_CONFIG : 1;
 }

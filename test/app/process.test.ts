@@ -58,7 +58,7 @@ it.each([
   const command = spawnReceiver(['start'], { DATABASE_URL, REDIS_URL: redis.url, PORT: '0' });
   expect(await command.end()).toBe(1);
   expect(command.output()).toMatch(
-    new RegExp(`^DATABASE_URL: \\w+ ${reason}.*: start PostgreSQL, make the database, or`, 'm'),
+    new RegExp(`^receiver: .*${reason}.*\\nDATABASE_URL, .*: start PostgreSQL, make the database, or`, 'm'),
   );
 });
 
@@ -68,7 +68,7 @@ it.each([['start'], ['sql', 'select 1']])(
     const DATABASE_URL = Object.assign(new URL(database.url), { host: 'localhost:1' }).href;
     const command = spawnReceiver(args, { DATABASE_URL, PORT: '0' });
     expect(await command.end()).toBe(1);
-    expect(command.output()).toMatch(/^DATABASE_URL: .*ECONNREFUSED.*: start PostgreSQL/m);
+    expect(command.output()).toMatch(/^receiver: .*ECONNREFUSED.*\nDATABASE_URL, .*: start PostgreSQL/m);
     expect(command.output()).not.toContain('AggregateError');
   },
 );
