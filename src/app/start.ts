@@ -22,7 +22,6 @@ export function addStartCommands(
     .action(async () => {
       const service = await readService(env);
       const log = createLog(service.config.logLevel);
-      consoleToLog(log);
       process.once('uncaughtException', (error) => {
         // Later errors are consequences, and must not cut the log.
         process.on('uncaughtException', () => {});
@@ -122,20 +121,4 @@ function abortOnSignal(log: Log): AbortSignal {
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) process.on(signal, stop);
   return stopping.signal;
-}
-
-const consoleLevels = { log: 'info', info: 'info', warn: 'warn', error: 'error' } as const;
-
-/** What libraries print on the console, such as warnings of BullMQ and ioredis, goes to the log. */
-function consoleToLog(log: Log): void {
-  for (const [method, level] of Object.entries(consoleLevels))
-    Object.assign(globalThis.console, {
-      [method]: (...args: unknown[]) => {
-        const err = args.find((arg) => arg instanceof Error);
-        const text = args.filter((arg) => typeof arg === 'string').join(' ');
-        const output = text.replace(/\s+/g, ' ');
-        const kind = { output: output.replace(/\d+/g, '0').slice(0, 100) };
-        log.limited(level, kind, 'console output of a library', { ...(err ? { err } : {}), output });
-      },
-    });
 }
