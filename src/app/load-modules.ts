@@ -35,20 +35,12 @@ export async function loadModules<T>(variable: string, folder: string, define: s
   return { loaded, problems };
 }
 
-/** The line of a module that is at fault: of what cannot be parsed, an import does not say it. */
-const placeOf = (error: Error, file: string) => {
-  const [, place] = /file:\/\/\S*\/([^/\s:]+:\d+)/.exec(error.stack ?? '') ?? [];
-  if (place) return ` (${place})`;
-  return error.name === 'SyntaxError' ? ` (node --check ${file} shows where)` : '';
-};
-
 /** @throws Error with a line for each fault */
 async function read(file: string, define: string, schema: z.ZodType): Promise<unknown> {
   // The path of its URL: a file's name may have characters that mean something else there.
   const imported: { default?: unknown } = await import(pathToFileURL(file).pathname).catch((error) => {
-    if (error.code !== 'ERR_UNKNOWN_FILE_EXTENSION')
-      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}${placeOf(error, file)}`);
-    throw new Error('this version of Node.js imports no TypeScript: compile it to JavaScript');
+    // The message, and mostly the place of the fault.
+    throw new Error(`cannot be imported: ${error.stack.split('\n').slice(0, 2).join('')}`);
   });
   if (imported.default === undefined) throw new Error(`must have \`export default ${define}({ … })\``);
   const { error } = schema.safeParse(imported.default);
