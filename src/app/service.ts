@@ -53,12 +53,8 @@ export interface RunningService {
   access: ReceiverState['access'];
 }
 
-/** @throws the first error, or the signal's reason */
-export function startService(
-  service: Service,
-  log: Log,
-  signal: AbortSignal,
-): Promise<Parts<RunningService>> {
+/** @throws the first error */
+export function startService(service: Service, log: Log): Promise<Parts<RunningService>> {
   const { config, families } = service;
   const start = async (onStop: OnStop) => {
     const error = await findBindError(config.port, config.host); // before a database is made
@@ -66,7 +62,7 @@ export function startService(
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, false));
     const core = openCore(service, 'features', databaseUrl, log);
     onStop(core.close);
-    if (config.role === 'handlers') return startHandlers(core, databaseUrl, onStop, signal);
+    if (config.role === 'handlers') return startHandlers(core, databaseUrl, onStop);
     const routes = (process: ReceiverState) =>
       features.flatMap((feature) => feature.routes?.({ ...core, process }) ?? []);
     const options = { databaseUrl, families, log, routes };
@@ -82,19 +78,16 @@ export function startService(
       onStop(await startHandlersProcess(config, databaseUrl, log));
     return { url, access: state.access };
   };
-  return startParts(start, log, signal);
+  return startParts(start, log);
 }
 
 /** A process that does nothing else: what a handler does hurts no callback. */
-async function startHandlers(
-  core: Core,
-  databaseUrl: string,
-  onStop: OnStop,
-  signal: AbortSignal,
-): Promise<RunningService> {
+async function startHandlers(core: Core, databaseUrl: string, onStop: OnStop): Promise<RunningService> {
   const { config, families, db, log } = core;
+  const stopping = new AbortController();
+  onStop(async () => stopping.abort());
   const handlers = await loadHandlers(config.handlers!, families);
-  await prepare({ config, databaseUrl, families, signal, log });
+  await prepare({ config, databaseUrl, families, signal: stopping.signal, log });
   const server = await listen(express.Router(), createApp([], log), config);
   onStop(server.stop);
   // What changes once it is ready is handed over; while PostgreSQL is away, the task registers them.
@@ -152,17 +145,8 @@ function openCore(
 
 /** @returns the address of the embedded database. @throws Error where another process uses it and `canShare` is false */
 async function openEmbedded({ dataDir }: Config, log: Log, onStop: OnStop, canShare: boolean) {
-  const stopping = new AbortController();
-  const starting = startEmbeddedPostgres(embeddedFolder(dataDir), log, stopping.signal);
-  // Registered before it has started, so that a stop during the start leaves no process behind.
-  onStop(async () => {
-    stopping.abort();
-    await starting.then(
-      ({ stop }) => stop(),
-      () => {}, // thrown below
-    );
-  });
-  const { url, isOwn } = await starting;
+  const { url, isOwn, stop } = await startEmbeddedPostgres(embeddedFolder(dataDir), log);
+  onStop(stop);
   if (isOwn || canShare) return url;
   throw new Error(
     `Another receiver, or a command, uses the embedded database in ${resolve(dataDir)}. Stop it, or set DATA_DIR or DATABASE_URL`,

@@ -51,7 +51,7 @@ export function addStartCommands(
     });
 }
 
-/** Until the signal is aborted, which may be before the receiver is ready. */
+/** Until the signal is aborted: before the receiver is ready, it stops once it is. */
 async function run(
   service: Service,
   log: Log,
@@ -63,14 +63,8 @@ async function run(
   if (service.config.role === 'handlers') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   const generated = provideAdminToken(service.config);
   const config = generated ? { ...service.config, adminToken: generated.token } : service.config;
-  const running = await startService({ config, families }, log, signal).catch((error) => {
-    if (error !== signal.reason) throw error;
-  });
-  if (!running) return;
-  const {
-    result: { url, access },
-    stop,
-  } = running;
+  const { result, stop } = await startService({ config, families }, log);
+  const { url, access } = result;
   onReload(() => reload(readAgain, access, log));
   log.info({ role: config.role, url }, config.role === 'handlers' ? 'handlers are ready' : 'ready');
   // In production the paths may be secret, and the output is usually stored.

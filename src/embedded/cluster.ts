@@ -73,8 +73,8 @@ export interface Cluster extends Place {
   password: string;
 }
 
-/** Creates the cluster, with its role and its database `receiver`, unless it exists. @throws the signal's reason */
-export async function provideCluster({ home, user }: Place, signal?: AbortSignal): Promise<Cluster> {
+/** Creates the cluster, with its role and its database `receiver`, unless it exists. */
+export async function provideCluster({ home, user }: Place): Promise<Cluster> {
   const bin = await provideBinaries(home);
   const database = join(home, 'database');
   const { content: password } = readOrCreate(join(home, 'password'), () => randomBytes(24).toString('hex'));
@@ -82,10 +82,9 @@ export async function provideCluster({ home, user }: Place, signal?: AbortSignal
   if (existsSync(database)) return cluster;
   const draft = `${database}.draft`;
   const run = async (program: string, args: string[], input = '') => {
-    const running = runProgram(join(bin, program), args, { ...user, cwd: home, signal });
+    const running = runProgram(join(bin, program), args, { ...user, cwd: home });
     running.child.stdin?.on('error', () => {}).end(input); // it may have ended
     await running.catch((error) => {
-      signal?.throwIfAborted();
       // What is not found is the loader of its C library.
       if (error.code === 'ENOENT')
         throw new Error('The embedded PostgreSQL needs glibc: set DATABASE_URL on this system');

@@ -22,18 +22,13 @@ interface EmbeddedServer {
  * The server on the data of DATA_DIR, started unless it runs. It ends with the process that has started it, however that ends;
  * where it ends by itself, that process ends with an error.
  */
-export async function startEmbeddedPostgres(
-  dataDir: string,
-  log: Log,
-  signal?: AbortSignal,
-): Promise<EmbeddedServer> {
-  const cluster = await provideCluster(findPlace(dataDir), signal);
+export async function startEmbeddedPostgres(dataDir: string, log: Log): Promise<EmbeddedServer> {
+  const cluster = await provideCluster(findPlace(dataDir));
   for (const deadline = performance.now() + startTimeoutMs; ; await sleep(50)) {
-    signal?.throwIfAborted();
     const running = findServer(cluster.database);
     const url = running?.port && urlOf(cluster, running.port);
     if (url && !(await tryConnection(url))) return { url, isOwn: false, stop: async () => {} };
-    const own = running ? undefined : await startOwn(cluster, log, signal);
+    const own = running ? undefined : await startOwn(cluster, log);
     if (own) return own;
     if (performance.now() > deadline) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops`);
@@ -42,7 +37,7 @@ export async function startEmbeddedPostgres(
 }
 
 /** @returns undefined where another process was faster, or a former server has not quite ended */
-async function startOwn(cluster: Cluster, log: Log, signal?: AbortSignal) {
+async function startOwn(cluster: Cluster, log: Log) {
   const urlFile = join(cluster.home, 'connection-url');
   // The port of the last start if it is free, so that saved connections stay valid.
   const last = await readFile(urlFile, 'utf8').catch(() => '');
@@ -53,7 +48,6 @@ async function startOwn(cluster: Cluster, log: Log, signal?: AbortSignal) {
   try {
     // However long its recovery takes.
     for (let error = await tryConnection(url); error; error = await tryConnection(url)) {
-      signal?.throwIfAborted();
       const reason = server.reason();
       if (/already exists|still in use/.test(reason)) return undefined;
       if (reason) throw new Error(`The embedded PostgreSQL did not start: ${reason}`);

@@ -18,7 +18,7 @@ async function start(env: Record<string, string>) {
     ...{ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, ALERT_WEBHOOK_URL: webhook.url },
     ...{ RECONCILE: '7d', SERVICE_BASE_URL: platform.url, SERVICE_TOKEN: sandboxToken, ...env },
   });
-  const { stop } = await startService(service, createLog('silent'), new AbortController().signal);
+  const { stop } = await startService(service, createLog('silent'));
   closeLater(stop);
 }
 
