@@ -11,8 +11,6 @@ interface AddOptions {
   families: string[];
   business?: string;
   public?: true;
-  all?: true;
-  insecure?: true;
 }
 type Action = (core: Core, destination: Destination, options: { from?: string }) => Promise<unknown>;
 
@@ -24,8 +22,6 @@ export function addDestinationsCommand(program: Command, onCore: OnCore): void {
     .requiredOption('--families <names>', 'whose changes, comma-separated', (text) => text.split(','))
     .option('--business <id>', 'only those of one business')
     .option('--public', 'without personal columns')
-    .option('--all', 'first all records that are there')
-    .option('--insecure', 'permit an address without TLS')
     .action(onCore(add));
   group.command('list').description('list them').action(onCore(list));
   const about = (name: string, description: string, run: Action) => {
@@ -50,19 +46,15 @@ export function addDestinationsCommand(program: Command, onCore: OnCore): void {
 }
 
 async function add(core: Core, address: string, options: AddOptions): Promise<void> {
-  const { families, business: business_id = null, public: is_public = false, all, insecure } = options;
+  const { families, business: business_id = null, public: is_public = false } = options;
   if (!URL.canParse(address)) throw new Error('The address must be a URL such as https://example.org/');
-  const { href: url, protocol, hostname, username, password } = new URL(address);
-  const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-  if (protocol !== 'https:' && !(protocol === 'http:' && (insecure || isLocal)))
-    throw new Error('Changes would be sent without TLS: use https, or permit http with --insecure');
-  if (username || password) throw new Error('The address must have no user and no password');
+  const { href: url } = new URL(address);
   const names = familiesInFeed(core.families);
   if (!families.every((name) => names.includes(name)))
     throw new Error(`--families must name some of ${names.join(', ')}`);
   const id = `d-${randomUUID().slice(-8)}`;
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  const position = String(all ? 0 : (await readHead(core.db)).head);
+  const position = String((await readHead(core.db)).head);
   const row = { id, url, families, business_id, is_public, secret, position, place: here(core) };
   const filter = { destination: id, families: families.join(), public: is_public };
   const ids = { business: options.business };

@@ -103,9 +103,11 @@ const run = (core: Core, ...args: string[]): Promise<string> =>
 
 /** Adds a destination that gets all receipts. @returns its id */
 async function add(core: Core, endpoint: Endpoint, ...options: string[]) {
-  const output = await run(core, 'add', endpoint.url, '--families', 'receipt', '--all', ...options);
+  const output = await run(core, 'add', endpoint.url, '--families', 'receipt', ...options);
   endpoint.secret = /whsec_\S+/.exec(output)![0];
-  return /^d-\w+/.exec(output)![0];
+  const [id] = /^d-\w+/.exec(output)!;
+  await run(core, 'resume', id, '--from', 'beginning');
+  return id;
 }
 
 /** Sends until the test ends, or the returned function is called. */
@@ -442,10 +444,7 @@ it('410 pauses a destination at once; commands pause, try and remove it', async 
   expect(await states()).toEqual([]);
 });
 
-it.each([
-  ['http://example.org/', 'https'],
-  ['https://user:secret@example.org/', 'user'],
-  ['example.org', 'The address must be a URL'],
-])('%s is no address of a destination', async (address, reason) => {
-  await expect(run(openCore(database), 'add', address, '--families', 'receipt')).rejects.toThrow(reason);
+it('an address that is no URL is refused', async () => {
+  const added = run(openCore(database), 'add', 'example.org', '--families', 'receipt');
+  await expect(added).rejects.toThrow('The address must be a URL');
 });
