@@ -42,9 +42,8 @@ interface ChangesPage {
 
 /** Positions that are looked at for a page: one without changes is read at once, too. */
 const maxScanned = 50_000;
-/** The size of the records of a page, unless it has a single one; and how many are read in a first step. */
+/** The size of the records of a page, unless it has a single one. */
 const maxBytes = 4_000_000;
-const firstRecords = 20;
 const keptDays = 30;
 
 /** Families with ids that cannot identify a patient: changes of others are not recorded. */
@@ -139,33 +138,30 @@ async function findEnd(db: Db, after: number, head: number): Promise<Place> {
 
 /** @returns `count`: how many changes fit into a page; `records`: by position, as JSON; `subjects`: the patients in them */
 async function readRecords({ pool, families }: Core, changes: readonly ChangeRow[], isPublic: boolean) {
+  const read = new Map<ChangeRow, string | null>();
+  for (const family of families) {
+    const own = changes.filter((change) => change.family === family.name);
+    if (own.length === 0) continue;
+    const values = [own.map((row) => row.business_id), own.map((row) => row.record_id), maxBytes];
+    const text = selectRows(family, isPublic);
+    const { rows } = await pool.query<{ n: number; record: string | null }>(text, values);
+    for (const { n, record } of rows) read.set(own[n - 1]!, record);
+  }
   const records = new Map<string, string>();
   const subjects = new Set<string>();
   let [count, bytes] = [0, 0];
-  for (let size = firstRecords; count < changes.length; size *= 4) {
-    const step = changes.slice(count, count + size);
-    const read = new Map<ChangeRow, string | null>();
-    for (const family of families) {
-      const own = step.filter((change) => change.family === family.name);
-      if (own.length === 0) continue;
-      const values = [own.map((row) => row.business_id), own.map((row) => row.record_id), maxBytes - bytes];
-      const text = selectRows(family, isPublic);
-      const { rows } = await pool.query<{ n: number; record: string | null }>(text, values);
-      for (const { n, record } of rows) read.set(own[n - 1]!, record);
-    }
-    for (const change of step) {
-      const record = read.get(change);
-      bytes += record?.length ?? 0;
-      // The first record of a page is sent however large it is.
-      if (record === null || (bytes > maxBytes && count > 0)) return { count, records, subjects };
-      count += 1;
-      if (record === undefined) continue;
-      records.set(change.position, record);
-      const family = families.find(({ name }) => name === change.family)!;
-      const data = withDecimals(record, JSON.parse(record)) as Record<string, unknown>;
-      for (const subject of subjectsOf({ data }, family, change.business_id))
-        if (subject.startsWith('p:')) subjects.add(subject);
-    }
+  for (const change of changes) {
+    const record = read.get(change);
+    bytes += record?.length ?? 0;
+    // The first record of a page is sent however large it is.
+    if (record === null || (bytes > maxBytes && count > 0)) break;
+    count += 1;
+    if (record === undefined) continue;
+    records.set(change.position, record);
+    const family = families.find(({ name }) => name === change.family)!;
+    const data = withDecimals(record, JSON.parse(record)) as Record<string, unknown>;
+    for (const subject of subjectsOf({ data }, family, change.business_id))
+      if (subject.startsWith('p:')) subjects.add(subject);
   }
   return { count, records, subjects };
 }
