@@ -46,9 +46,7 @@ async function repeat(
   const lease = sql`
     insert into receiver.tasks as t (name, holder, held_until) values (${name}, ${holder}, ${later(leaseMs)})
     on conflict (name) do update set holder = excluded.holder, held_until = excluded.held_until
-    -- A clock that was ahead keeps it for no longer.
-    where (t.due_at <= now() or t.due_at > ${later(everyMs)})
-      and (t.held_until <= now() or t.held_until > ${later(2 * leaseMs)})`;
+    where t.due_at <= now() and t.held_until <= now()`;
   const own = db.updateTable('receiver.tasks').where('name', '=', name).where('holder', '=', holder);
   const renewal = own.set({ held_until: later(leaseMs) });
   const renew = async () => (await renewal.executeTakeFirst()).numUpdatedRows === 1n;

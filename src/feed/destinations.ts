@@ -23,13 +23,9 @@ export interface Attempt {
 export const here = ({ config }: Core) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
-// Now, also where the clock steps back.
 const atOnce = sql<Date>`'-infinity'`;
 const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
-// Nothing waits longer than by the longest pause, but where a clock was ahead.
-const isDue = (core: Core) =>
-  sql<boolean>`paused is null and place = ${here(core)}
-    and (next_at <= now() or next_at > ${later(core.config.times.maxWebhookPauseMs + hourMs)})`;
+const isDue = (core: Core) => sql<boolean>`paused is null and place = ${here(core)} and next_at <= now()`;
 
 // A process that is there takes up the next change at once.
 const isLate = sql<boolean>`
@@ -104,34 +100,24 @@ export async function recordFailure(
 export const checkDestinations = async (core: Core): Promise<Check[]> =>
   (await listDestinations(core)).map(
     ({ id, paused, isHere, isLate, outcome, failing_since: since }): Check => {
-      const detail = `The last attempt: ${outcome ?? 'none yet'}`;
-      const check = { name: 'destination', about: id, detail, ...(since && { since }) };
       const command = (name: string) => `receiver destinations ${name} ${id}`;
-      if (paused === 'command')
-        return {
-          ...check,
-          status: 'warn',
-          title: 'Nothing is sent: paused by a command',
-          todo: command('resume'),
-        };
-      if (!isHere) {
-        const title =
-          'Nothing is sent: confirmed with another PUBLIC_URL, or in a database of which this may be a copy';
-        const todo = `If this one replaces it: ${command('resume')}. If it is a copy: ${command('remove')}`;
-        return { ...check, status: 'fail', title, todo };
-      }
-      if (!paused && !since && isLate)
-        return {
-          ...check,
-          status: 'fail',
-          title: 'No process calls the handler',
-          todo: `Start one with HANDLERS, or: ${command('remove')}`,
-        };
-      if (!paused && !since)
-        return { ...check, status: 'ok', title: outcome ? 'Changes are accepted' : 'No change was sent yet' };
-      const title = `Changes are not accepted${paused ? ', and it is paused' : ''}`;
-      const mend = id.startsWith(handlerPrefix) ? 'handler' : 'endpoint';
-      const todo = `Mend the ${mend}${mend === 'handler' ? ' and restart it' : ''}, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
-      return { ...check, status: paused ? 'fail' : 'warn', title, todo };
+      const mend = id.startsWith(handlerPrefix) ? 'Mend the handler and restart it' : 'Mend the endpoint';
+      const mended = `${mend}, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
+      const elsewhere = 'confirmed with another PUBLIC_URL, or in a database of which this may be a copy';
+      const replaced = `If this one replaces it: ${command('resume')}. If it is a copy: ${command('remove')}`;
+      // The first that is true.
+      const states: [isState: unknown, Check['status'], title: string, todo?: string][] = [
+        [paused === 'command', 'warn', 'Nothing is sent: paused by a command', command('resume')],
+        [!isHere, 'fail', `Nothing is sent: ${elsewhere}`, replaced],
+        [paused, 'fail', 'Changes are not accepted, and it is paused', mended],
+        [since, 'warn', 'Changes are not accepted', mended],
+        [isLate, 'fail', 'No process calls the handler', `Start one with HANDLERS, or: ${command('remove')}`],
+        [outcome, 'ok', 'Changes are accepted'],
+        [true, 'ok', 'No change was sent yet'],
+      ];
+      const [, status, title, todo] = states.find(([isState]) => isState)!;
+      const detail = `The last attempt: ${outcome ?? 'none yet'}`;
+      const check = { name: 'destination', about: id, status, title, detail };
+      return { ...check, ...(since && { since }), ...(todo && { todo }) };
     },
   );

@@ -73,15 +73,3 @@ it('a task that fails is seen until it succeeds', async () => {
   await until(async () => !(await failing()));
   await stop();
 });
-
-it('a task runs that a process has taken, which is gone, with a clock that was ahead', async () => {
-  await database.rows(`insert into receiver.tasks (name, holder, held_until, due_at)
-    values ('t', gen_random_uuid(), now() + interval '1 hour', now() + interval '1 hour')`);
-  let runs = 0;
-  const run = async () => {
-    runs += 1;
-  };
-  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, createLog('silent'));
-  await until(() => runs > 0);
-  await stop();
-});

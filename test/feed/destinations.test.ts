@@ -387,26 +387,6 @@ it('the last attempt decides about the check, and Retry-After about the next one
   expect((await check()).detail).toContain('ECONNREFUSED');
 });
 
-it('a clock that steps back stops no webhooks', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
-  await change(core, 1);
-  send(core);
-  await until(() => endpoint.accepted.length === 1);
-  // What was due now is due an hour or a day later then.
-  for (const hours of [1, 24]) {
-    await database.rows(`update receiver.destinations set next_at = next_at + $1 * interval '1 hour'`, [
-      hours,
-    ]);
-    await change(core, 1, { net_amount: hours });
-    await until(() => endpoint.accepted.at(-1)!.record!.net_amount === hours);
-  }
-  await database.rows(`update receiver.destinations set next_at = now() + interval '1 day'`);
-  await change(core, 1, { net_amount: 2 });
-  await until(() => endpoint.accepted.at(-1)!.record!.net_amount === 2);
-});
-
 it('a restored database uses no id of a webhook twice', async () => {
   const core = openCore(database);
   const endpoint = await startEndpoint();
