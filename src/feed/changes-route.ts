@@ -7,14 +7,10 @@ import { addressOf } from '../receiver/http/access.ts';
 import { CursorUnknown, NotAdmin, QueryInvalid, send } from '../receiver/http/responses.ts';
 import { familiesInFeed, findPosition, readHead, readPage } from './read-changes.ts';
 
-/** Pages that are read at once: each is some megabytes. */
-const maxPages = 2;
-
 /** `GET /changes`: a page of the feed as JSON; without CHANGES_TOKENS it does not exist. See docs/changes.md. */
 export function createChangesRoute(core: Core): Router {
   const { changes: configured, authentication } = core.config;
   const router = Router({ caseSensitive: true });
-  const pages = new Set<Promise<unknown>>();
   if (!configured) return router;
   const schema = querySchema(familiesInFeed(core.families));
 
@@ -34,11 +30,7 @@ export function createChangesRoute(core: Core): Router {
     const actor = { id: 'changes-token', name, address: addressOf(req, authentication.trustProxy) };
     const selection = { ...selected, is_public: reader.isPublic };
     const range = { ...head, after, limit };
-    while (pages.size >= maxPages) await Promise.race(pages);
-    const page = readPage(core, selection, actor, range);
-    const ended: Promise<unknown> = page.catch(() => {}).then(() => pages.delete(ended));
-    pages.add(ended);
-    const { changes, cursor = from, more } = await page;
+    const { changes, cursor = from, more } = await readPage(core, selection, actor, range);
     const items = changes.map(({ json }) => json).join();
     const end = `"next":"${cursor}","more":${more}`;
     send(res, 200, 'application/json', `{"changes":[${items}],${end}}`);
