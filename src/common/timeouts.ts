@@ -43,3 +43,16 @@ export function retryAfterMs(header: string | null, now = Date.now()): number | 
   const date = Date.parse(header);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
+
+/** Calls within some time share a result, or an error. */
+export function shareFor<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let last: Promise<T>;
+  return () => {
+    if (performance.now() - readAt >= ms) {
+      readAt = performance.now();
+      last = read();
+    }
+    return last;
+  };
+}

@@ -101,9 +101,7 @@ async function recordSent({ db }: Core, channel: string, alerts: readonly Alert[
 /** @returns whether the channel has accepted it. @throws the signal's reason */
 async function send({ log }: Core, channel: Channel, message: Message, signal: AbortSignal) {
   try {
-    const partly = await channel.send(message, signal);
-    if (partly)
-      log.warn({ channel: channel.name, reason: partly.message }, 'an alert did not reach everybody');
+    await channel.send(message, signal);
     return true;
   } catch (error) {
     signal.throwIfAborted();

@@ -10,18 +10,15 @@ export interface Message {
 
 /** A message was not accepted. It does not have the channel's address, which is a secret. */
 export class NotSent extends Error {
-  readonly advice: string;
-  constructor(problem: string, advice: string) {
-    super(problem);
-    this.name = 'NotSent';
-    this.advice = advice;
-  }
+  override readonly name = 'NotSent';
 }
 
 export interface Channel {
   name: 'webhook' | 'e-mail';
-  /** @returns the fault of some of the recipients. @throws NotSent; the signal's reason, where the server may have accepted it */
-  send: (message: Message, signal?: AbortSignal) => Promise<NotSent | undefined>;
+  /** What to do where it accepts no message. */
+  advice: string;
+  /** @throws NotSent; the signal's reason, where the server may have accepted it */
+  send: (message: Message, signal?: AbortSignal) => Promise<void>;
 }
 
 const timeoutMs = 10_000;
@@ -53,31 +50,20 @@ function webhook(url: string): Channel {
       });
     const { ok, status, body } = await withDeadline(timeoutMs, outer, post).catch((error) => {
       outer?.throwIfAborted();
-      throw new NotSent(codeOf(error), connectAdvice);
+      throw new NotSent(codeOf(error));
     });
     await body?.cancel();
-    if (ok) return undefined;
-    const isBusy = status === 429 || status >= 500;
-    throw new NotSent(`status ${status}`, isBusy ? 'Try again later' : addressAdvice);
+    if (!ok) throw new NotSent(`status ${status}`);
   };
-  return { name: 'webhook', send };
+  return { name: 'webhook', advice: webhookAdvice, send };
 }
 
-const connectAdvice = 'Check the address in ALERT_WEBHOOK_URL, and whether this machine may connect to it';
-const addressAdvice =
-  'The address may be revoked or mistyped: create a new one there, and set ALERT_WEBHOOK_URL';
-
-const loginAdvice = 'Check the user and the password in SMTP_URL';
-const recipientAdvice = 'Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address';
-const mailAdvice: Record<string, string> = {
-  EAUTH: loginAdvice,
-  ENOAUTH: loginAdvice,
-  EENVELOPE: recipientAdvice,
-  EMESSAGE: 'Check ALERT_EMAIL_FROM: the server rejects the message',
-};
-const otherMailAdvice =
-  'Check host and port in SMTP_URL (smtps:// for 465, smtp:// for others), whether this machine may connect, and whether ' +
-  'it trusts the certificate (NODE_EXTRA_CA_CERTS). Without TLS no password is sent';
+const webhookAdvice =
+  'Check the address in ALERT_WEBHOOK_URL, which may be revoked, and whether this machine may connect to it';
+const mailAdvice =
+  'Check SMTP_URL: user, password, host and port (smtps:// for 465, smtp:// for others), and the addresses in ALERT_EMAIL_TO and ' +
+  'ALERT_EMAIL_FROM; whether this machine may connect, and trusts the certificate (NODE_EXTRA_CA_CERTS). Without TLS no ' +
+  'password is sent';
 
 /** Loads nodemailer with the first message. */
 function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Channel {
@@ -88,19 +74,16 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({ url: smtpUrl, requireTLS });
     try {
-      const { rejected } = await withDeadline(timeoutMs, outer, (signal) =>
-        transport.sendMail({ to: [...to], from, subject: title, text, signal }),
-      );
-      if (rejected.length === 0) return undefined;
-      return new NotSent(`${rejected.length} of ${to.length} recipients rejected`, recipientAdvice);
+      const mail = { to: [...to], from, subject: title, text };
+      await withDeadline(timeoutMs, outer, (signal) => transport.sendMail({ ...mail, signal }));
     } catch (error) {
       outer?.throwIfAborted();
       const { responseCode: status } = error as { responseCode?: number };
       const code = codeOf(error);
-      throw new NotSent(status ? `${code}, status ${status}` : code, mailAdvice[code] ?? otherMailAdvice);
+      throw new NotSent(status ? `${code}, status ${status}` : code);
     } finally {
       transport.close();
     }
   };
-  return { name: 'e-mail', send };
+  return { name: 'e-mail', advice: mailAdvice, send };
 }

@@ -34,14 +34,15 @@ export function addOperationsCommands(program: Command, onCore: OnCore): void {
         const channels = openChannels(config.alerts);
         if (channels.length === 0)
           throw new Error('No channel is configured: set ALERT_WEBHOOK_URL, or ALERT_EMAIL_TO and SMTP_URL.');
-        for (const { name, send } of channels) {
-          const fault = await send(test).catch((error) => {
-            if (error instanceof NotSent) return error;
-            throw error;
-          });
-          print(`${name}: ${fault ? `${fault.message}. ${fault.advice}.` : 'sent'}`);
-          if (fault) process.exitCode = 1;
-        }
+        for (const { name, send, advice } of channels)
+          try {
+            await send(test);
+            print(`${name}: sent`);
+          } catch (error) {
+            if (!(error instanceof NotSent)) throw error;
+            print(`${name}: ${error.message}. ${advice}.`);
+            process.exitCode = 1;
+          }
       }),
     );
 }

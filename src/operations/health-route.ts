@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { isAuthorized } from '../common/secrets.ts';
+import { shareFor } from '../common/timeouts.ts';
 import type { RunningCore } from '../receiver/feature.ts';
 import { NotAdmin, send } from '../receiver/http/responses.ts';
 import { type Readiness, readReadiness } from './process-checks.ts';
@@ -10,16 +11,10 @@ const sharedMs = 1_000;
 /** `GET /readyz`, and `GET /metrics` where METRICS_TOKEN is set. */
 export function createRoute(core: RunningCore): Router {
   const router = Router({ caseSensitive: true });
-  let last: Promise<Readiness> | undefined;
+  const readShared = shareFor(sharedMs, () => readReadiness(core));
 
   router.get('/readyz', async (_req, res) => {
-    // Callers within a second share the result.
-    last ??= readReadiness(core).finally(() => {
-      setTimeout(() => {
-        last = undefined;
-      }, sharedMs).unref();
-    });
-    const { ready: takes, checks } = await last;
+    const { ready: takes, checks } = await readShared();
     const readiness = { ready: takes && !core.process.isStopping?.(), checks };
     send(res, readiness.ready ? 200 : 503, 'application/json', linesOf(readiness));
   });

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { shareFor } from '../common/timeouts.ts';
 import type { RunningCore } from '../receiver/feature.ts';
 import { registry as counted } from '../receiver/metrics.ts';
 import { readChecks } from './read-checks.ts';
@@ -27,14 +28,9 @@ select (select count(*)::int from waiting) as received, (select count(*)::int fr
 export function createScrape(core: RunningCore) {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
-  let readAt = 0;
-  let gauges: Promise<Registry> | undefined;
+  const gauges = shareFor(core.config.times.metricsCacheMs, () => readGauges(core));
   return async (): Promise<{ type: string; text: string }> => {
-    if (!gauges || performance.now() - readAt >= core.config.times.metricsCacheMs) {
-      readAt = performance.now();
-      gauges = readGauges(core);
-    }
-    const texts = await Promise.all([counted, own, await gauges].map((registry) => registry.metrics()));
+    const texts = await Promise.all([counted, own, await gauges()].map((registry) => registry.metrics()));
     return { type: own.contentType, text: texts.join('\n') };
   };
 }
