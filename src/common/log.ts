@@ -50,24 +50,15 @@ export const errorLogger =
     log.limited(level, { reason: code ?? name }, message, { err });
   };
 
-const conditions = new Map(
-  `22003 numeric_value_out_of_range,22007 invalid_datetime_format,22008 datetime_field_overflow,
-22P02 invalid_text_representation,22P05 untranslatable_character,23502 not_null_violation,23503 foreign_key_violation,
-23505 unique_violation,23514 check_violation,25006 read_only_sql_transaction,40001 serialization_failure,42501 insufficient_privilege,
-42703 undefined_column,42883 undefined_function,42P01 undefined_table,53100 disk_full,54000 program_limit_exceeded,
-55P03 lock_not_available,57014 query_canceled,P0001 raise_exception,XX001 data_corrupted,XX002 index_corrupted`
-    .split(/,\s*/)
-    .map((condition) => condition.split(' ') as [string, string]),
-);
 /** Connection, sign-in, resources, operator, system, damaged pages. PostgreSQL's other messages may quote values, as it likes. */
 const withoutValues = /^(08|28|3D|53|57|58|XX00[12])/;
 
-/** An error of PostgreSQL without values: its SQLSTATE with its name; its message where that has none. */
+/** An error of PostgreSQL without values: its SQLSTATE, and its message where that has none. */
 export function messageOf(error: Error): string {
   const { code, severity, routine, constraint } = error as Error & Record<string, unknown>;
   if (![severity, routine, constraint].some((field) => typeof field === 'string')) return error.message;
   const state = String(code);
-  return [state, conditions.get(state), withoutValues.test(state) && error.message].filter(Boolean).join(' ');
+  return withoutValues.test(state) ? `${state} ${error.message}` : state;
 }
 
 /** An error and its causes, without values. */

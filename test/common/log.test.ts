@@ -84,11 +84,11 @@ it('an error is logged with its causes, and without what a JSON parser or Postgr
   log.error({ err: full }, 'failed');
   expect(lines.join()).not.toContain('Asha');
   const errors = lines.map((line) => JSON.parse(line).err);
-  const cause = { code: '22P02', message: '22P02 invalid_text_representation' };
+  const cause = { code: '22P02', message: '22P02' };
   expect(errors[0]).toMatchObject({
     message: 'It failed',
     cause: { message: 'No store is available', cause },
   });
   expect(errors.at(-2)).toMatchObject({ message: 'Not JSON', cause: { type: 'SyntaxError' } });
-  expect(errors.at(-1)).toMatchObject({ message: '53100 disk_full no space left' });
+  expect(errors.at(-1)).toMatchObject({ message: '53100 no space left' });
 });

@@ -32,7 +32,7 @@ const run = async (username: string, args: string[], env: Record<string, string>
 it('the documented recipe makes an owner that migrates, and a role of the service that cannot', async () => {
   expect(await run('receiver_app', ['migrate'])).toMatchObject({
     code: 1,
-    output: expect.stringMatching(/insufficient_privilege\. Migrate as the owner of the database/),
+    output: expect.stringMatching(/42501\. Migrate as the owner of the database/),
   });
   expect(await run('receiver_owner', ['migrate'])).toMatchObject({ code: 0 });
   expect(await run('receiver_app', ['migrate'])).toMatchObject({ code: 0 });
