@@ -43,7 +43,7 @@ export async function migrateService({ config, families }: Service, log: Log): P
   const { result, stop } = await startParts(async (onStop) => {
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
     return makeTables({ config, databaseUrl, families, log });
-  }, log);
+  });
   await stop();
   return result;
 }
@@ -78,7 +78,7 @@ export function startService(service: Service, log: Log): Promise<Parts<RunningS
       onStop(await startHandlersProcess(config, databaseUrl, log));
     return { url, access: state.access };
   };
-  return startParts(start, log);
+  return startParts(start);
 }
 
 /** A process that does nothing else: what a handler does hurts no callback. */
@@ -119,7 +119,7 @@ export const onCoreOf =
       const core = openCore(service, 'command', url, log);
       onStop(core.close);
       await run(core, ...args);
-    }, log);
+    });
     await stop();
   };
 

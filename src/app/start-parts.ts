@@ -1,4 +1,3 @@
-import type { Log } from '../common/log.ts';
 import type { OnStop } from '../receiver/receiver.ts';
 
 export interface Parts<Result> {
@@ -8,11 +7,8 @@ export interface Parts<Result> {
 }
 
 /** @throws the first error; the parts that were started are closed before */
-export async function startParts<Result>(
-  start: (onStop: OnStop) => Promise<Result>,
-  log: Log,
-): Promise<Parts<Result>> {
-  const closers: (() => Promise<unknown>)[] = [async () => log.writeCounts()];
+export async function startParts<Result>(start: (onStop: OnStop) => Promise<Result>): Promise<Parts<Result>> {
+  const closers: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     const errors: unknown[] = [];
     for (let close = closers.pop(); close; close = closers.pop())

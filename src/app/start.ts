@@ -26,17 +26,17 @@ export function addStartCommands(
         // Later errors are consequences, and must not cut the log.
         process.on('uncaughtException', () => {});
         log.error({ err: error }, 'unexpected error; the receiver stops');
-        void exit(log, 1);
+        void exit(1);
       });
       const signal = abortOnSignal(log);
       try {
         await run(service, log, signal, readAgain);
         log.info('stopped');
-        await exit(log, 0);
+        await exit(0);
       } catch (error) {
         if (!signal.aborted) throw error;
         log.error({ err: error }, 'stopped with an error');
-        await exit(log, 1);
+        await exit(1);
       }
     });
 
@@ -96,8 +96,8 @@ function onReload(run: () => Promise<void>): void {
   if (!isOnTerminal) process.removeAllListeners('SIGHUP').on('SIGHUP', () => void run());
 }
 
-async function exit(log: Log, code: number): Promise<never> {
-  await endLog(log);
+async function exit(code: number): Promise<never> {
+  await endLog();
   process.exit(code);
 }
 
@@ -109,7 +109,7 @@ function abortOnSignal(log: Log): AbortSignal {
     // An unavailable store must not delay the exit: acknowledged deliveries are durable.
     setTimeout(() => {
       log.error({ timeoutMs }, 'stopped after the timeout');
-      void exit(log, 1);
+      void exit(1);
     }, timeoutMs).unref();
     stopping.abort();
   };

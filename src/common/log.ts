@@ -4,17 +4,15 @@ import { withTimeout } from './timeouts.ts';
 
 export interface Log extends Logger {
   /**
-   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in a minute in full, with details,
-   * and those after it as counts, in one line for all kinds.
+   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in a minute, of at most 500 kinds.
    */
   limited: (level: Level, kind: Kind, message: string, details?: object) => void;
-  writeCounts: () => void;
 }
 
 /** A log with one JSON object per line. @param level of pino */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
-  // Its children inherit them, and count together.
+  // Its children inherit them, and are limited together.
   return Object.assign(pino(options, destination), limitedLines());
 }
 
@@ -32,8 +30,7 @@ function standardOutput(): DestinationStream {
 export const printWithLog = (text: string): void => standardOutput().write(text);
 
 /** Flushes standard output, for a second at most: pino's own exit hook would wait for ever where nobody reads the output. */
-export async function endLog(log: Log): Promise<void> {
-  log.writeCounts();
+export async function endLog(): Promise<void> {
   if (!output) return;
   const ended = Promise.race([once(output, 'close'), once(output, 'error')]);
   output.end();
@@ -82,48 +79,19 @@ function describeError(error: unknown): Record<string, unknown> {
 /** Fields that tell a line from others of its message. They have few values, and none is chosen by a sender. */
 type Kind = Record<string, string | number | undefined>;
 
-interface Lines {
-  level: Level;
-  message: string;
-  kind: Kind;
-  /** Lines since the one that was written. */
-  count: number;
-}
-
-const summaryMs = 60_000;
+const forgottenMs = 60_000;
 const maxKinds = 500;
 
 function limitedLines() {
-  /** The first lines of this minute. */
-  const linesByKey = new Map<string, Lines>();
-  let summary: NodeJS.Timeout | undefined;
-
-  function writeCounts(this: Logger): void {
-    clearTimeout(summary);
-    summary = undefined;
-    const counted = [...linesByKey.values()].filter(({ count }) => count > 0);
-    linesByKey.clear();
-    const severityOf = ({ level }: Lines) => this.levels.values[level]!;
-    const [severest] = counted.toSorted((a, b) => severityOf(b) - severityOf(a));
-    const counts = counted.map(({ message, kind, count }) => ({ message, ...kind, count }));
-    if (severest) this[severest.level]({ counts }, 'more of the same in the last minute');
-  }
-
+  /** The lines of this minute. */
+  const written = new Set<string>();
   return {
     limited(this: Logger, level: Level, kind: Kind, message: string, details: object = {}): void {
-      if (!this.isLevelEnabled(level)) return;
-      summary ??= setTimeout(() => writeCounts.call(this), summaryMs).unref();
-      // A message with too many kinds is counted as a whole.
-      const counted = linesByKey.size < maxKinds ? kind : {};
-      const key = JSON.stringify([level, message, counted]);
-      const lines = linesByKey.get(key) ?? linesByKey.get(JSON.stringify([level, message, kind]));
-      if (lines) {
-        lines.count += 1;
-        return;
-      }
-      linesByKey.set(key, { level, message, kind: counted, count: 0 });
+      const key = JSON.stringify([level, message, kind]);
+      if (!this.isLevelEnabled(level) || written.has(key) || written.size >= maxKinds) return;
+      if (written.size === 0) setTimeout(() => written.clear(), forgottenMs).unref();
+      written.add(key);
       this[level]({ ...kind, ...details }, message);
     },
-    writeCounts,
   };
 }

@@ -9,7 +9,7 @@ const program = `
   process.on('SIGTERM', async () => {
     log.info('stopping');
     log.info('stopped');
-    await endLog(log);
+    await endLog();
     process.exit(0);
   });
   setInterval(() => {}, 1_000);

@@ -20,7 +20,7 @@ async function serve(config: Partial<Config> = {}) {
   const core = openCore(database, config);
   const routes = (process: ReceiverState) => [operations.routes!({ ...core, process })];
   const options = { databaseUrl: database.url, families, log, routes };
-  const { result, stop } = await startParts((onStop) => startReceiver(core.config, options, onStop), log);
+  const { result, stop } = await startParts((onStop) => startReceiver(core.config, options, onStop));
   closeLater(stop);
   const read = (path: string, token?: string) =>
     fetch(result.url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {});

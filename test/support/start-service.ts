@@ -7,9 +7,8 @@ import { type Overrides, testConfig } from './service.ts';
 export async function startService(databaseUrl: string, overrides: Overrides) {
   const log = createLog('silent');
   const options = { databaseUrl, families, log };
-  const { result, stop } = await startParts(
-    (onStop) => startReceiver(testConfig(overrides), options, onStop),
-    log,
+  const { result, stop } = await startParts((onStop) =>
+    startReceiver(testConfig(overrides), options, onStop),
   );
   return { url: result.url, stop };
 }
