@@ -1,4 +1,4 @@
-import { addDays, addMonths, daysBetween } from '../../common/days.ts';
+import { addDays, addMonths, daysBetween, monthEnd, monthStart } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import { listNamed } from '../lists/definitions.ts';
@@ -44,7 +44,7 @@ export function createTakings(timezone: string) {
     });
     const above = groups.length > 0 && <Months {...{ shown, first: first!, open: from }} />;
     if (!from || !to || list.isKept) return { groups, above };
-    const days = [addDays(from, -daysBetween(from, to) - 1), addDays(from, -1)] as const;
+    const days = daysBefore(from, to);
     const before = await readKept(db, { ...query, filter: { ...places, from: days[0], to: days[1] } });
     const change = formatChange(collectedIn(groups), collectedIn(before));
     return {
@@ -53,6 +53,15 @@ export function createTakings(timezone: string) {
       change: change && `, ${change} against ${describeDays(...days)}`,
     };
   };
+}
+
+/** Of a month, or its beginning, those of the month before; of other days as many before. */
+function daysBefore(from: string, to: string): [from: string, to: string] {
+  const last = addDays(from, -1);
+  if (monthStart(to) !== from) return [addDays(from, -daysBetween(from, to) - 1), last];
+  const first = monthStart(last);
+  const sameDay = addDays(first, daysBetween(from, to));
+  return [first, to === monthEnd(from) || sameDay > last ? last : sameDay];
 }
 
 const collectedIn = (rows: readonly ListRow[]) => sumOf(rows, (row) => Number(row.collected_amount));
