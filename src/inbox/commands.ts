@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { quarantineReasons } from '../callbacks/rejection.ts';
 import {
   orInput,
   parseCount,
@@ -16,14 +15,7 @@ import { rebuildRows } from '../receiver/worker/rebuild.ts';
 import { describeMatch, search } from './find.ts';
 import { replayDeliveries } from './list-deliveries.ts';
 import { readableBody } from './mask.ts';
-import {
-  dropQuarantined,
-  faultsOf,
-  listQuarantine,
-  type QuarantineFilter,
-  readQuarantined,
-  replayQuarantined,
-} from './replay.ts';
+import { dropQuarantined, faultsOf, listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
 import { printQuery } from './sql.ts';
 
 const uuids = (text: string, others: string[] = []) => [...others, parseUuid(text)];
@@ -120,29 +112,22 @@ function addQuarantineCommands(program: Command, onCore: OnCore): void {
     .command('quarantine')
     .description('callbacks that were refused behind the access checks');
   const sub = (name: string, description: string) => group.command(name).description(description);
-  const select = (command: Command) =>
-    command
-      .option('--business <id>', 'only of this business')
-      .addOption(new Option('--reason <reason>', 'only with this reason').choices(quarantineReasons));
-  select(sub('list', 'list them, the last received first'))
-    .option('--replayed', 'also those that were replayed')
+  sub('list', 'list those that were not replayed, the last received first')
     .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(onCore(list));
-  sub('show', 'print their bodies').argument('<ids...>', 'of bodies', uuids).action(onCore(show));
-  select(sub('replay', 'receive them again, with the families and filters of now; those refused again stay'))
+  sub('show', 'print a body').argument('<id>', 'of a body', parseUuid).action(onCore(show));
+  sub('replay', 'receive them again, with the families and filters of now; those refused again stay')
     .argument('[ids...]', 'of bodies', uuids, [])
-    .option('--all', 'required where nothing selects bodies')
+    .option('--all', 'all bodies')
     .option('--dry-run', 'show the result, and change nothing')
     .action(onCore(replayBodies));
-  select(sub('drop', 'delete them for good, also acknowledged ones'))
-    .argument('[ids...]', 'of bodies', uuids, [])
-    .option('--all', 'required where nothing selects bodies')
-    .option('--replayed', 'also those that were replayed')
+  sub('drop', 'delete them for good, also acknowledged ones')
+    .argument('<ids...>', 'of bodies', uuids)
     .action(onCore(drop));
 }
 
-async function list(core: Core, { limit, ...filter }: QuarantineFilter & { limit: number }): Promise<void> {
-  const rows = (await listQuarantine(core.db, filter, limit)).map((row) => [
+async function list({ db }: Core, { limit }: { limit: number }): Promise<void> {
+  const rows = (await listQuarantine(db, { limit })).map((row) => [
     row.id,
     row.path,
     row.business_id,
@@ -150,41 +135,31 @@ async function list(core: Core, { limit, ...filter }: QuarantineFilter & { limit
     faultsOf(row),
     row.count,
     row.last_received_at,
-    row.replayed_at,
     row.acknowledged ? 'yes' : '',
   ]);
-  printTable(
-    ['id', 'path', 'business', 'reason', 'errors', 'count', 'last received', 'replayed', 'acknowledged'],
-    rows,
-  );
+  printTable(['id', 'path', 'business', 'reason', 'errors', 'count', 'last received', 'acknowledged'], rows);
 }
 
-async function show(core: Core, ids: string[]): Promise<void> {
-  const rows = (await Promise.all(ids.map((id) => readQuarantined(core, id)))).flatMap((row) => row ?? []);
-  const entry = { action: 'body', subjects: rows.flatMap((row) => row.subjects), filter: { ids } };
-  await logAccess(core, { actor: commandActor(), ...entry, rows: rows.length });
-  for (const { id, path, reason, body } of rows)
-    print(`${printable(`# ${id} ${path} ${reason}`)}\n${printable(readableBody(body.toString()))}`);
-  if (rows.length < ids.length)
-    throw new Error(`${ids.length - rows.length} of these ids are not in the quarantine`);
+async function show(core: Core, id: string): Promise<void> {
+  const row = await readQuarantined(core, id);
+  const entry = { action: 'body', subjects: row?.subjects ?? [], filter: { id }, rows: row ? 1 : 0 };
+  await logAccess(core, { actor: commandActor(), ...entry });
+  if (!row) throw new Error('This id is not in the quarantine');
+  print(`${printable(`# ${id} ${row.path} ${row.reason}`)}\n${printable(readableBody(row.body.toString()))}`);
 }
 
-type Selection = QuarantineFilter & { all?: true };
-
-/** @throws Error where nothing selects bodies */
-async function idsOf({ db }: Core, selected: string[], { all, ...filter }: Selection): Promise<string[]> {
-  const ids = selected.length > 0 ? selected : undefined;
-  if (!ids && !all && !filter.business && !filter.reason) throw new Error('Select bodies, or use --all');
-  const replayed = filter.replayed || ids !== undefined;
-  return (await listQuarantine(db, { ...filter, replayed, ids })).map(({ id }) => id);
+interface ReplayOptions {
+  all?: boolean;
+  dryRun?: boolean;
 }
 
 async function replayBodies(
   core: Core,
-  selected: string[],
-  { dryRun = false, ...selection }: Selection & { dryRun?: boolean },
+  given: string[],
+  { all = false, dryRun = false }: ReplayOptions,
 ): Promise<void> {
-  const ids = await idsOf(core, selected, selection);
+  if (given.length > 0 === all) throw new Error('Give the ids of bodies, or --all');
+  const ids = all ? (await listQuarantine(core.db)).map(({ id }) => id) : given;
   if (!dryRun)
     await logAccess(core, { actor: commandActor(), action: 'quarantine replay', rows: ids.length });
   const results = await withProgress('replayed', ids.length, ({ advance }) =>
@@ -197,8 +172,7 @@ async function replayBodies(
   if (dryRun) print('Dry run: nothing was changed.');
 }
 
-async function drop(core: Core, selected: string[], selection: Selection): Promise<void> {
-  const ids = await idsOf(core, selected, selection);
+async function drop(core: Core, ids: string[]): Promise<void> {
   await logAccess(core, { actor: commandActor(), action: 'quarantine drop', rows: ids.length });
   print(`${await dropQuarantined(core.db, ids)} dropped`);
 }

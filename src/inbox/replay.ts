@@ -1,27 +1,16 @@
 import { type Selectable, sql } from 'kysely';
-import type { FieldError, QuarantineReason } from '../callbacks/rejection.ts';
+import type { FieldError } from '../callbacks/rejection.ts';
 import type { Core } from '../receiver/feature.ts';
 import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine-body.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { isOneOf, type SenderFilter } from './list-deliveries.ts';
-
-export interface QuarantineFilter extends SenderFilter {
-  ids?: readonly string[] | undefined;
-  reason?: QuarantineReason | undefined;
-  cause?: string | undefined;
-  /** Also those that were replayed. */
-  replayed?: boolean | undefined;
-}
+import { isOneOf } from './list-deliveries.ts';
 
 export interface Quarantined extends Selectable<Tables['receiver.quarantine']> {
   /** As its beginning says: any word. */
   event: string | null;
 }
-
-/** A body that was refused, without its content. */
-export type QuarantinedBody = Omit<Quarantined, 'body' | 'subjects'>;
 
 export const eventOfRejected = sql<string | null>`
   substring(encode(substr(body, 1, 500), 'escape') from '"event"[[:space:]]*:[[:space:]]*"([[:alnum:]_.]+)"')`;
@@ -30,24 +19,17 @@ export const eventOfRejected = sql<string | null>`
 export const causeOfRejection = sql<string>`
   md5(jsonb_build_array(family, ${eventOfRejected}, reason, errors)::text)`;
 
-/** The last to arrive first. */
-export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number): Promise<QuarantinedBody[]> {
-  const { ids, reason, family, business, cause, replayed } = filter;
-  return db
+/** Those that were not replayed, the last to arrive first. */
+export const listQuarantine = (db: Db, { cause, limit }: { cause?: string; limit?: number } = {}) =>
+  db
     .selectFrom('receiver.quarantine')
-    .select(['id', 'path', 'family', 'business_id', 'reason', 'errors', 'acknowledged', 'count'])
-    .select(['received_at', 'last_received_at', 'replayed_at', eventOfRejected.as('event')])
-    .$if(ids !== undefined, (query) => query.where(isOneOf(ids!)))
-    .$if(reason !== undefined, (query) => query.where('reason', '=', reason!))
-    .$if(family !== undefined, (query) => query.where('family', '=', family!))
-    .$if(business !== undefined, (query) => query.where('business_id', '=', business!))
+    .select(['id', 'path', 'business_id', 'reason', 'errors', 'acknowledged', 'count', 'last_received_at'])
+    .where('replayed_at', 'is', null)
     .$if(cause !== undefined, (query) => query.where(causeOfRejection, '=', cause!))
-    .$if(!replayed, (query) => query.where('replayed_at', 'is', null))
     .orderBy('last_received_at', 'desc')
     .orderBy('id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit!))
     .execute();
-}
 
 export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');

@@ -173,13 +173,12 @@ function pagesOf(
   ];
 }
 
-const commandsOf = ({ id, patient, number, first, body }: Record<string, string>, folder: string) => [
-  ...[patient, first, number].map((text) => `find ${text}`),
+const commandsOf = ({ id, patient, body }: Record<string, string>, folder: string) => [
   ...['show', `export --output ${folder}/patient.json`, 'hold', 'release', 'erase --dry-run'].map(
     (action) => `patient ${action} ${patient}`,
   ),
-  ...['quarantine list', 'quarantine list --business business-1', `quarantine show ${body}`],
-  ...['quarantine replay --dry-run --business business-1', 'replay', `replay ${id}`],
+  ...['quarantine list', `quarantine show ${body}`],
+  ...['quarantine replay --all --dry-run', 'replay', `replay ${id}`],
   ...['audit list', `audit list --patient ${patient}`],
   ...['retention --dry-run', 'destinations list', 'erasures list', 'aliases export', 'doctor'],
   ...[`patient erase --yes ${patient}`, `erasures export --output ${folder}/erasures.json`],

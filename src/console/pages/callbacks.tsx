@@ -27,7 +27,7 @@ export const callbacks: Page = (routes, context) => {
   routes.post('/callbacks/again', 'operator', async (req, res) => {
     const { cause } = readForm(req.body, { cause: causeHash });
     if (!cause) throw new BadInput('The cause is missing.');
-    const rejected = await listQuarantine(db, { cause }, maxProblems);
+    const rejected = await listQuarantine(db, { cause, limit: maxProblems });
     const ids = rejected.slice(0, maxTried).map(({ id }) => id);
     await logAccess(res, { action: ids.length > 0 ? 'quarantine replay' : 'replay', filter: { cause } });
     const { size } = await replayQuarantined(context, ids);
