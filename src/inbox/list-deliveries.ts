@@ -6,11 +6,6 @@ import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { patientsOf } from './read-record.ts';
 
-export interface SenderFilter {
-  family?: string | undefined;
-  business?: string | undefined;
-}
-
 /** A stored callback without its content. */
 type DeliveryLine = Omit<Selectable<Tables['public.deliveries']>, 'envelope'>;
 

@@ -1,7 +1,6 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { daysBetween, formatDay } from '../../common/days.ts';
-import { formatLocal } from '../../common/local-times.ts';
+import { formatShort } from '../../common/local-times.ts';
 import { type Arrivals, readArrivals } from '../../inbox/arrivals.ts';
 import { type Cause, listCauses, maxProblems } from '../../inbox/causes.ts';
 import { replayDeliveries } from '../../inbox/list-deliveries.ts';
@@ -17,7 +16,6 @@ import { Table } from '../ui/table.tsx';
 import { Badge, formatCount, formatCountOf, Moment, Named, sumOf } from '../ui/values.tsx';
 import { describeFaults, eventOf } from './messages.tsx';
 
-const maxDays = 400;
 /** Messages that one request tries again; each is stored by itself. */
 const maxTried = 500;
 
@@ -36,14 +34,10 @@ export const callbacks: Page = (routes, context) => {
   });
 };
 
-/** Above the list: how many came, when, and what has failed or was rejected. */
-export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: string, req: Request) {
-  const today = formatLocal(Date.now(), timezone).slice(0, 10);
-  const { from, to = today, page, business, chosen } = filter;
+/** Above the list: how many came in the last hours; what has failed or was rejected. */
+export async function aboveCallbacks(db: Db, { filter: { chosen, page } }: ListQuery, req: Request) {
   if (chosen?.state || page) return undefined;
-  const unit = from && daysBetween(from, to) < 2 ? 'hour' : 'day';
-  const range = from && from <= to && daysBetween(from, to) < maxDays && ({ from, to, unit } as const);
-  const arrivals = range && (await readArrivals(db, range, { business, family: chosen?.family }));
+  const arrivals = await readArrivals(db);
   const causes = await listCauses(db);
   const { again } = readForm(req.query, { again: z.coerce.number().int().min(0) });
   return (
@@ -54,38 +48,28 @@ export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: st
           again, or waits for another try, is still listed.
         </p>
       )}
-      {arrivals && <Overview {...{ arrivals, unit }} />}
+      <Overview arrivals={arrivals} />
       <Causes causes={causes} />
     </>
   );
 }
 
-function Overview({ arrivals, unit }: { arrivals: readonly Arrivals[]; unit: 'hour' | 'day' }) {
+function Overview({ arrivals }: { arrivals: readonly Arrivals[] }) {
   const { timezone } = useVisit();
   const sum = (key: 'stored' | 'waiting' | 'failed' | 'rejected') => sumOf(arrivals, (row) => row[key]);
   const [stored, waiting, failed, rejected] = [sum('stored'), sum('waiting'), sum('failed'), sum('rejected')];
-  const namesOf = (at: Date) => {
-    const local = formatLocal(at.getTime(), timezone);
-    const day = formatDay(local.slice(0, 10));
-    return unit === 'hour'
-      ? [local.slice(11, 13), `${day}, ${local.slice(11, 16)}`]
-      : [local.slice(8, 10), day];
-  };
   return (
     <Hero
       value={formatCount(stored + rejected)}
-      about={`Callbacks received by ${unit}`}
-      bars={arrivals.map(({ at, stored, failed, rejected }) => {
-        const [name, title] = namesOf(at);
-        return {
-          name: name!,
-          label: `${title}: ${formatCount(stored + rejected)}, ${formatCount(failed + rejected)} failed or rejected`,
-          value: stored + rejected,
-          failed: failed + rejected,
-        };
-      })}
+      about="Callbacks received by hour"
+      bars={arrivals.map(({ at, stored, failed, rejected }) => ({
+        name: formatLocal(at.getTime(), timezone).slice(11, 13),
+        label: `${formatShort(at, timezone)}: ${formatCount(stored + rejected)}, ${formatCount(failed + rejected)} failed or rejected`,
+        value: stored + rejected,
+        failed: failed + rejected,
+      }))}
     >
-      received
+      received in 24 hours
       <p class="soft">
         {formatCount(stored - waiting - failed)} applied
         {Object.entries({ waiting, failed, rejected }).map(([state, count]) => (

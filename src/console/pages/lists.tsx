@@ -52,10 +52,7 @@ export const listPages: Page = (routes, context) => {
           ? await readGroups(tx, { ...request, list: duesByAge, filter: { ...request.filter, chosen: {} } })
           : undefined;
         const { patients: subjects } = await summarize(tx, request, rows);
-        const above =
-          list.name === 'callbacks'
-            ? await aboveCallbacks(tx, request, config.reportTimezone, req)
-            : undefined;
+        const above = list.name === 'callbacks' ? await aboveCallbacks(tx, request, req) : undefined;
         const more = found.length > pageRows;
         return { request, rows, more, totals, ages, subjects, above, ...taken };
       });
