@@ -1,17 +1,15 @@
-import { sql } from 'kysely';
 import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
 import { patientIdOf, patientSubject, recordSubject } from '../callbacks/subjects.ts';
-import { escapeLike, isName, numberKey, plain, wordsIn, wordsOf } from '../common/plain-text.ts';
+import { escapeLike, isName, numberKey, plain, wordsOf } from '../common/plain-text.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { businessesOfInbox, keyOf, literal, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { nameWords, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
-import type { Db } from '../receiver/store/tables.ts';
 import { maskRow } from './mask.ts';
 import { type FamilyRecord, hasPublicKey, patientsOf, type Row, readRows } from './read-record.ts';
 
@@ -51,20 +49,12 @@ export interface Message {
   id: string;
 }
 
-/** A business, clinic or doctor with an alias. */
-export interface Place {
-  kind: 'business' | 'clinic' | 'doctor';
-  id: string;
-  alias: string;
-}
-
 export interface SearchResult {
   /** Only where people may be named. */
   persons: Person[];
   /** Without records of these persons that have only their phone number or name. */
   hits: Hit[];
   messages: Message[];
-  places: Place[];
   /** There may be more. */
   isCut: boolean;
 }
@@ -73,7 +63,6 @@ const maxHits = 50;
 const maxPersons = 20;
 /** Records by a phone number or a name, of which most are those of the same few patients. */
 const maxOfPeople = 500;
-const maxPlaces = 10;
 /** Few digits are the end of many numbers: records with that id are listed beside them. */
 const maxNumbers = 25;
 const timeoutMs = 5_000;
@@ -84,7 +73,7 @@ const endOfPhone = /^\d{4,9}$/;
 
 /**
  * Finds persons, if they may be named, by a phone number in any spelling, by its last digits, or by words of a name; records by the end of the number
- * that is printed on them, then by an id of any kind; messages by their ids; and places by words of an alias. It adds the entry of the access log.
+ * that is printed on them, then by an id of any kind; and messages by their ids. It adds the entry of the access log.
  *
  * @throws the database's error, also where a large table takes too long; Error where the access log cannot be written
  */
@@ -99,22 +88,19 @@ export async function search(
     find(client, core.families, term, mayNamePeople),
   );
   const { persons, hits, messages } = found;
-  const places = await findPlaces(core.db, term);
   const by = [...new Set([...persons, ...hits].map((one) => one.by))];
   // Also without hits: the reader knows then that nobody has this number. Without names nothing is personal.
   const rows = persons.length + hits.length + messages.length;
   if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
-  return { ...found, places };
+  return found;
 }
-
-type Found = Pick<SearchResult, 'persons' | 'hits' | 'messages' | 'isCut'>;
 
 async function find(
   client: pg.ClientBase,
   families: readonly Family[],
   term: string,
   mayNamePeople: boolean,
-): Promise<Found & { subjects: string[] }> {
+): Promise<SearchResult & { subjects: string[] }> {
   const { rows } = await client.query<{ business_id: string }>(businessesOfInbox);
   const businesses = rows.map(({ business_id }) => business_id);
   const matches: Match[] = [];
@@ -185,21 +171,6 @@ async function readHits(
     }
   }
   return hits;
-}
-
-async function findPlaces(db: Db, term: string): Promise<Place[]> {
-  const patterns = wordsOf(term).map((words) => words.map((word) => `%${escapeLike(word)}%`));
-  if (patterns[0]!.length === 0) return [];
-  const alias = sql.raw(wordsIn('alias'));
-  return db
-    .selectFrom('receiver.aliases')
-    .select(['kind', 'id', 'alias'])
-    .where('alias', 'is not', null)
-    .where(({ or }) => or(patterns.map((words) => sql<boolean>`${alias} ilike all (${words}::text[])`)))
-    .$narrowType<{ alias: string }>()
-    .orderBy('alias')
-    .limit(maxPlaces)
-    .execute();
 }
 
 /** `delivery`: its newest. */

@@ -27,3 +27,16 @@ it('what a search finds alone is opened: a patient, a record, a message, a clini
   expect(await opened('lake')).toBe('/receipts?clinic=c-1');
   for (const text of ['rao', 'nobody']) expect(await opened(text)).toBeUndefined();
 });
+
+it('places are found by words of an alias, also by those who may not name people', async () => {
+  await database.rows(`insert into receiver.aliases (kind, id, alias, updated_by) values
+    ('doctor', 'd1', 'Dr. Meera Rao', 'x'), ('clinic', 'c1', 'Jayanagar', 'x'), ('business', 'b1', '100% Care', 'x'),
+    ('clinic', 'c2', null, 'x')`);
+  const visitor = await visitAs(openApp(database).app, database, ['viewer']);
+  const opened = async (text: string) =>
+    (await visitor.get(`/search?q=${encodeURIComponent(text)}`)).headers.location?.split('?')[1];
+  for (const text of ['meera', 'rao meera', 'dr rao', 'dr.rao']) expect(await opened(text)).toBe('doctor=d1');
+  expect(await opened('nagar')).toBe('clinic=c1');
+  expect(await opened('0% c')).toBe('business=b1');
+  for (const text of ['', '.', '_', 'meera jayanagar']) expect(await opened(text)).toBeUndefined();
+});

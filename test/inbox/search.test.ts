@@ -216,20 +216,6 @@ it('a record of a person is listed too where its number was found, and no more p
   expect([persons.length, hits.length, isCut]).toEqual([20, 2, true]);
 });
 
-it('places are found by words of an alias, also by those who may not name people', async () => {
-  await database.rows(`insert into receiver.aliases (kind, id, alias, updated_by) values
-    ('doctor', 'd1', 'Dr. Meera Rao', 'x'), ('clinic', 'c1', 'Jayanagar', 'x'), ('business', 'b1', '100% Care', 'x'),
-    ('clinic', 'c2', null, 'x')`);
-  const places = async (text: string) =>
-    (await search(core, text, { actor, mayNamePeople: false })).places.map(({ kind, id }) => `${kind} ${id}`);
-  for (const text of ['meera', 'rao meera', 'dr rao', 'dr.rao'])
-    expect(await places(text)).toEqual(['doctor d1']);
-  expect(await places('nagar')).toEqual(['clinic c1']);
-  expect(await places('0% c')).toEqual(['business b1']);
-  for (const text of ['', '.', '_', 'meera jayanagar'])
-    expect([text, await places(text)]).toEqual([text, []]);
-});
-
 it('the entry of a search has the patients of all persons and records that it shows, each once', async () => {
   await store(
     person(1, 'P1', '9811111111'),

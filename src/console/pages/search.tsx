@@ -1,14 +1,15 @@
+import { wordsOf } from '../../common/plain-text.ts';
 import {
   describeMatch,
   search as find,
   type Hit,
   type Message,
-  type Place,
   type SearchResult,
 } from '../../inbox/find.ts';
+import { type Alias, type Aliases, aliasKinds } from '../../reconcile/aliases.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { hrefTo, recordHref, useVisit, visitOf } from '../ui/context.ts';
+import { hrefTo, recordHref, useMay, useVisit, visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Amount, Moment, Named, Nothing, Phone } from '../ui/values.tsx';
@@ -20,23 +21,37 @@ export const search: Page = (routes, core) => {
     const isPersonal = hasRole(res, 'desk');
     const visit = visitOf(res);
     const result = await find(core, q, { actor: visit.actor, mayNamePeople: isPersonal });
+    const places = findPlaces(visit.aliases, q);
     const hrefs = [
       ...result.persons.map(({ subjects }) => visit.patientHref(subjects)),
       ...result.hits.map((hit) => recordHref(hit.family.name, hit.businessId, hit.id)),
       ...result.messages.map(messageHref),
-      ...result.places.map(placeHref),
+      ...places.map(placeHref),
     ];
     if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
-    sendPage(res, 'Search', <Results {...{ result, isPersonal }} />, { query: q });
+    sendPage(res, 'Search', <Results {...result} places={places} />, { query: q });
   });
 };
 
+const maxPlaces = 10;
+
+/** Businesses, clinics and doctors, by parts of the words of their aliases. */
+function findPlaces(aliases: Aliases, text: string): Alias[] {
+  const lists = wordsOf(text.toLowerCase()).filter((words) => words.length > 0);
+  const all = aliasKinds.flatMap((kind) => [...aliases[kind]].map(([id, alias]) => ({ kind, id, alias })));
+  const isMeant = ({ alias }: Alias) => {
+    const own = wordsOf(alias.toLowerCase()).flat().join(' ');
+    return lists.some((words) => words.every((word) => own.includes(word)));
+  };
+  return all.filter(isMeant).slice(0, maxPlaces);
+}
+
 const messageHref = ({ kind, id }: Message) =>
   hrefTo(`/${kind === 'delivery' ? 'callbacks' : 'rejected'}/${id}`);
-const placeHref = ({ kind, id }: Place) => hrefTo('/receipts', { [kind]: id });
+const placeHref = ({ kind, id }: Alias) => hrefTo('/receipts', { [kind]: id });
 
-function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boolean }) {
-  const { persons, hits, messages, places, isCut } = result;
+function Results({ persons, hits, messages, places, isCut }: SearchResult & { places: readonly Alias[] }) {
+  const isPersonal = useMay('desk');
   const { patientHref } = useVisit();
   const isEmpty = persons.length + hits.length + messages.length + places.length === 0;
   return (
