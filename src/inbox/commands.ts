@@ -24,7 +24,7 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
   program
     .command('find')
     .description(
-      'find patients by a phone number, its last digits or a name; records by the end of a printed number or an id; callbacks by their ids',
+      'find patients by a phone number, its last digits or a name; records by the end of a printed number or an id',
     )
     .argument('<text>', '- reads it from standard input', orInput)
     .action(onCore(printFound));
@@ -52,12 +52,11 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
 
 async function printFound(core: Core, text: string): Promise<void> {
   const reader = { actor: commandActor(), mayNamePeople: true };
-  const { persons, hits, messages, isCut } = await search(core, text, reader).catch((cause) => {
+  const { persons, hits, isCut } = await search(core, text, reader).catch((cause) => {
     throw faultOf(cause) === 'timeout'
       ? new Error('The search took too long: use an id or a whole phone number', { cause })
       : cause;
   });
-  for (const { kind, id } of messages) print(`${kind} ${id}`);
   if (persons.length > 0)
     printTable(
       ['patient', 'name', 'phone', 'business', 'newest event'],

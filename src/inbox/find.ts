@@ -4,7 +4,6 @@ import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
 import { patientIdOf, patientSubject, recordSubject } from '../callbacks/subjects.ts';
 import { escapeLike, isName, numberKey, plain, wordsOf } from '../common/plain-text.ts';
-import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { businessesOfInbox, keyOf, literal, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
@@ -43,18 +42,11 @@ export interface Person {
   last: Date;
 }
 
-/** The callback, or the rejected message, with this id. */
-export interface Message {
-  kind: 'delivery' | 'quarantine';
-  id: string;
-}
-
 export interface SearchResult {
   /** Only where people may be named. */
   persons: Person[];
   /** Without records of these persons that have only their phone number or name. */
   hits: Hit[];
-  messages: Message[];
   /** There may be more. */
   isCut: boolean;
 }
@@ -72,8 +64,8 @@ const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
 const endOfPhone = /^\d{4,9}$/;
 
 /**
- * Finds persons, if they may be named, by a phone number in any spelling, by its last digits, or by words of a name; records by the end of the number
- * that is printed on them, then by an id of any kind; and messages by their ids. It adds the entry of the access log.
+ * Finds persons, if they may be named, by a phone number in any spelling, by its last digits, or by words of a name; and records by the end of the
+ * number that is printed on them, then by an id of any kind. It adds the entry of the access log.
  *
  * @throws the database's error, also where a large table takes too long; Error where the access log cannot be written
  */
@@ -87,10 +79,10 @@ export async function search(
   const { subjects, ...found } = await inTransaction(core.pool, first, (client) =>
     find(client, core.families, term, mayNamePeople),
   );
-  const { persons, hits, messages } = found;
+  const { persons, hits } = found;
   const by = [...new Set([...persons, ...hits].map((one) => one.by))];
   // Also without hits: the reader knows then that nobody has this number. Without names nothing is personal.
-  const rows = persons.length + hits.length + messages.length;
+  const rows = persons.length + hits.length;
   if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
   return found;
 }
@@ -124,7 +116,6 @@ async function find(
         kindsOfMatch.indexOf(a.by) - kindsOfMatch.indexOf(b.by) ||
         (a.by === 'number' ? 0 : b.at.getTime() - a.at.getTime()),
     );
-  const messages = uuid.test(term) ? (await client.query<Message>(messagesWithId, [term])).rows : [];
   const countOf = (...kinds: FoundBy[]) => matches.filter(({ by }) => kinds.includes(by)).length;
   const isCut =
     distinct.length > maxHits ||
@@ -135,7 +126,7 @@ async function find(
     const { by, name = null, phone = null, businessId, at } = read.get(match)!;
     return { by, subjects: [subject], name, phone, businessId, last: at };
   });
-  return { persons, hits, messages, isCut, subjects: await patientsOf(client, [...read.values()]) };
+  return { persons, hits, isCut, subjects: await patientsOf(client, [...read.values()]) };
 }
 
 /** The subject of the patient whom a record names that was found by a phone number or a name. */
@@ -292,7 +283,3 @@ export function describeMatch({ by, family, recordId }: Hit): string {
   if (by === 'id') return family.printedNumber ? `internal id ${recordId}` : 'its id';
   return { number: 'its number', mention: 'an id in it', phone: 'phone', name: 'name' }[by];
 }
-
-const messagesWithId = `
-select 'delivery' as kind, id from receiver.inbox where id = $1
-union all select 'quarantine', id from receiver.quarantine where id = $1`;

@@ -60,8 +60,9 @@ export const messages: Page = (routes, core) => {
   };
 
   routes.get('/callbacks/:id', 'viewer', async (req, res) => {
-    const delivery = await readDelivery(core, String(req.params.id));
-    if (!delivery) throw new PageNotFound('There is no such callback: it never came, or it was erased.');
+    const id = String(req.params.id);
+    const delivery = await readDelivery(core, id);
+    if (!delivery) return res.redirect(303, hrefTo(`/rejected/${id}`));
     const family = families.find(({ name }) => name === delivery.family);
     return send(res, describeStored(delivery, family, hasRole(res, 'desk')));
   });
@@ -76,7 +77,8 @@ export const messages: Page = (routes, core) => {
   const load = async (req: Request): Promise<Quarantined> => {
     const id = String(req.params.id);
     const message = uuid.test(id) ? await readQuarantined(core, id) : undefined;
-    if (!message) throw new PageNotFound('There is no such message: it was deleted, or never rejected.');
+    if (!message)
+      throw new PageNotFound('There is no such message: it never came, or it was erased or deleted.');
     return message;
   };
   routes.get('/rejected/:id', 'viewer', async (req, res) =>

@@ -1,11 +1,6 @@
 import { wordsOf } from '../../common/plain-text.ts';
-import {
-  describeMatch,
-  search as find,
-  type Hit,
-  type Message,
-  type SearchResult,
-} from '../../inbox/find.ts';
+import { uuid } from '../../common/words.ts';
+import { describeMatch, search as find, type Hit, type SearchResult } from '../../inbox/find.ts';
 import { type Alias, type Aliases, aliasKinds } from '../../reconcile/aliases.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
@@ -25,9 +20,9 @@ export const search: Page = (routes, core) => {
     const hrefs = [
       ...result.persons.map(({ subjects }) => visit.patientHref(subjects)),
       ...result.hits.map((hit) => recordHref(hit.family.name, hit.businessId, hit.id)),
-      ...result.messages.map(messageHref),
       ...places.map(placeHref),
     ];
+    if (hrefs.length === 0 && uuid.test(q)) hrefs.push(hrefTo(`/callbacks/${q}`));
     if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
     sendPage(res, 'Search', <Results {...result} places={places} />, { query: q });
   });
@@ -46,14 +41,12 @@ function findPlaces(aliases: Aliases, text: string): Alias[] {
   return all.filter(isMeant).slice(0, maxPlaces);
 }
 
-const messageHref = ({ kind, id }: Message) =>
-  hrefTo(`/${kind === 'delivery' ? 'callbacks' : 'rejected'}/${id}`);
 const placeHref = ({ kind, id }: Alias) => hrefTo('/receipts', { [kind]: id });
 
-function Results({ persons, hits, messages, places, isCut }: SearchResult & { places: readonly Alias[] }) {
+function Results({ persons, hits, places, isCut }: SearchResult & { places: readonly Alias[] }) {
   const isPersonal = useMay('desk');
   const { patientHref } = useVisit();
-  const isEmpty = persons.length + hits.length + messages.length + places.length === 0;
+  const isEmpty = persons.length + hits.length + places.length === 0;
   return (
     <>
       {isEmpty && (
@@ -95,13 +88,6 @@ function Results({ persons, hits, messages, places, isCut }: SearchResult & { pl
           ['Found by', describeMatch, 'at-badge'],
         ]}
       />
-      {messages.map((message) => (
-        <p key={message.kind}>
-          <a href={messageHref(message)}>
-            {message.kind === 'delivery' ? 'The callback with this id' : 'The rejected message with this id'}
-          </a>
-        </p>
-      ))}
       {isCut && <p class="note">There are more. Search by something more exact.</p>}
     </>
   );
