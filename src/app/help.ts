@@ -3,12 +3,7 @@ import type { Command } from 'commander';
 /** An example of each command of a group; that of the group is the first. Groups are shown in the order of commands. */
 const groups = {
   Run: ['start', 'migrate', 'doctor --strict', 'alerts test', 'replay --family receipt', 'rebuild'],
-  Look: [
-    'find JA-2671',
-    `sql 'select count(*) from receipts'`,
-    'quarantine list --reason invalid',
-    'drugs paracetamol --limit 3',
-  ],
+  Look: [`sql 'select count(*) from receipts'`, 'quarantine list', 'drugs paracetamol --limit 3'],
   Move: [
     'move --from ../former/.data',
     'reconcile 7 --dry-run',

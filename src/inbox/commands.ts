@@ -1,18 +1,8 @@
 import { type Command, Option } from 'commander';
-import {
-  orInput,
-  parseCount,
-  parseUuid,
-  print,
-  printable,
-  printTable,
-  withProgress,
-} from '../common/terminal.ts';
+import { parseCount, parseUuid, print, printable, printTable, withProgress } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
-import { faultOf } from '../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { rebuildRows } from '../receiver/worker/rebuild.ts';
-import { describeMatch, search } from './find.ts';
 import { replayDeliveries } from './list-deliveries.ts';
 import { readableBody } from './mask.ts';
 import { dropQuarantined, faultsOf, listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
@@ -21,13 +11,6 @@ import { printQuery } from './sql.ts';
 const uuids = (text: string, others: string[] = []) => [...others, parseUuid(text)];
 
 export function addInboxCommands(program: Command, onCore: OnCore): void {
-  program
-    .command('find')
-    .description(
-      'find patients by a phone number, its last digits or a name; records by the end of a printed number or an id',
-    )
-    .argument('<text>', '- reads it from standard input', orInput)
-    .action(onCore(printFound));
   program
     .command('replay')
     .description('merge callbacks again: those that failed, or the given ones')
@@ -48,40 +31,6 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
     .addOption(new Option('--csv', 'print a file for spreadsheets').conflicts('json'))
     .action(onCore(printQuery));
   addQuarantineCommands(program, onCore);
-}
-
-async function printFound(core: Core, text: string): Promise<void> {
-  const reader = { actor: commandActor(), mayNamePeople: true };
-  const { persons, hits, isCut } = await search(core, text, reader).catch((cause) => {
-    throw faultOf(cause) === 'timeout'
-      ? new Error('The search took too long: use an id or a whole phone number', { cause })
-      : cause;
-  });
-  if (persons.length > 0)
-    printTable(
-      ['patient', 'name', 'phone', 'business', 'newest event'],
-      persons.map(({ subjects, name, phone, businessId, last }) => [
-        subjects.map((subject) => subject.slice(2)).join(' '),
-        ...[name, phone, businessId, last],
-      ]),
-    );
-  printTable(
-    ['family', 'business', 'number', 'id', 'found by', 'newest event', 'name', 'phone'],
-    hits.map((hit) => {
-      const number = hit.family.printedNumber && hit.row?.[hit.family.printedNumber];
-      return [
-        hit.family.name,
-        hit.businessId,
-        number,
-        hit.recordId,
-        describeMatch(hit),
-        hit.at,
-        hit.name,
-        hit.phone,
-      ];
-    }),
-  );
-  if (isCut) print('There are more.');
 }
 
 async function replay(core: Core, ids: string[], { family }: { family?: string }): Promise<void> {

@@ -131,7 +131,6 @@ it('what may identify a patient is read from standard input, as others see the a
       ...{ input, encoding: 'utf8' },
       env: { PATH: process.env.PATH, DATABASE_URL: database.url },
     });
-  expect(run('98765 43210\n', 'find').stdout).toContain('found by');
   expect(run('platform:P1\npartner:b1:7\n', 'patient', 'hold', '--').stdout).toContain('Hold placed');
   expect(await database.rows('select count(*)::int as n from receiver.holds')).toEqual([{ n: 2 }]);
   expect(run('platform:P1', 'audit', 'list', '--patient').stdout).toContain('hold');

@@ -35,17 +35,6 @@ async function refuse(...bodies: string[]): Promise<string[]> {
   return (await listQuarantine(core.db)).map(({ id }) => id);
 }
 
-it('find prints patients, then records with their people, behind an entry with whom they are about', async () => {
-  await store(
-    receipt(7, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1', net_amount: 5, amount_paid: 3 }),
-    receipt(8, { name: 'Ravi', mobile: '9876543210', receipt_number: 'JA-9' }),
-  );
-  expect(await run('find', '98765 43210')).toMatch(
-    /platform:P1 .* Asha Rao .* 9876543210 .* b1 [\s\S]*receipt .* b1 .* JA-9 .* 8 .* phone .* Ravi .* 9876543210/,
-  );
-  expect(await logged()).toEqual([{ action: 'search', filter: { by: ['phone'] }, rows: 2, patients: 1 }]);
-});
-
 it('replay lets the failed callbacks of a family, or the given ones, wait again, and names unknown ids', async () => {
   const [id] = await store(receipt(7));
   await database.rows(

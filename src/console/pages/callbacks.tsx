@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { formatShort } from '../../common/local-times.ts';
+import { formatLocal, formatShort } from '../../common/local-times.ts';
 import { type Arrivals, readArrivals } from '../../inbox/arrivals.ts';
 import { type Cause, listCauses, maxProblems } from '../../inbox/causes.ts';
 import { replayDeliveries } from '../../inbox/list-deliveries.ts';
