@@ -6,19 +6,11 @@ import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { patientsOf } from './read-record.ts';
 
-/** A stored callback without its content. */
-type DeliveryLine = Omit<Selectable<Tables['public.deliveries']>, 'envelope'>;
-
-const deliveryLines = (db: Db) =>
-  db
-    .selectFrom('public.deliveries as d')
-    .select(['d.id', 'd.event', 'd.family', 'd.client_id', 'd.business_id', 'd.event_time', 'd.status'])
-    .select(['d.error', 'd.delivery_count', 'd.received_at', 'd.last_received_at']);
-
 /** SQL for a hash of what failed deliveries have in common. An error has no values of its callback. */
 export const causeOfFailure = sql<string>`md5(jsonb_build_array(event, error)::text)`;
 
-export interface StoredDelivery extends DeliveryLine {
+/** A stored callback. */
+export interface StoredDelivery extends Omit<Selectable<Tables['public.deliveries']>, 'envelope'> {
   /** As PostgreSQL writes it. */
   body: string;
   /** It lost what is personal to an erasure. */
@@ -32,7 +24,9 @@ export async function readDelivery(
   id: string,
 ): Promise<StoredDelivery | undefined> {
   if (!uuid.test(id)) return undefined;
-  const row = await deliveryLines(db)
+  const row = await db
+    .selectFrom('public.deliveries as d')
+    .selectAll('d')
     .innerJoin('receiver.inbox as i', 'i.id', 'd.id')
     .select(['i.record_id', sql<string>`i.envelope::text`.as('body')])
     .select(sql<boolean>`${reducedMark} = any(i.subjects)`.as('isReduced'))

@@ -128,24 +128,17 @@ export async function patientsOf(client: pg.ClientBase, records: readonly Family
   return [...new Set(owners.flat())].map((hash) => hashedPrefix + hash);
 }
 
-// Older callbacks than those that are shown count as one; the row has no data of callbacks that wait.
+// The row has no data of callbacks that wait.
 const versionsOf = `
-with versions as materialized (
+with versions as (
   select i.id, i.event, i.event_time, i.received_at, i.version, coalesce(i.data, i.envelope->'data') as data,
          'reduced' = any(i.subjects) as is_reduced, p.id is null as is_applied, p.next_at = 'infinity' as is_failed, p.error
   from receiver.inbox i left join receiver.pending_deliveries p using (id)
   where i.business_id = $1 and i.family = $2 and i.record_id = $3
-), shown as materialized (
-  select * from versions order by version desc limit $4
-), compared as (
-  select id, version, is_applied, data from shown
-  union all
-  select null, '', true, receiver.jsonb_merge(data order by version)
-  from versions where is_applied and version < (select min(version) from shown)
 ), fields as (
   select id, ltrim(key, '${unfitMark}') as key,
          is_applied and coalesce(lag(value) over (partition by key, is_applied order by version), 'null') <> value as is_changed
-  from compared cross join jsonb_each(data)
+  from versions cross join jsonb_each(data)
 ), keys as (
   select id, array_agg(key order by key) filter (where is_changed) as changed
   from fields group by id
@@ -153,7 +146,7 @@ with versions as materialized (
 select id, event, event_time as "eventTime", received_at as "receivedAt", is_reduced as "isReduced", error,
        case when is_applied then 'applied' when is_failed then 'failed' else 'received' end as status,
        coalesce(changed, '{}') as changed
-from shown left join keys using (id) order by version desc`;
+from versions left join keys using (id) order by version desc limit $4`;
 
 async function readRelated(
   client: pg.ClientBase,
