@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import helmet from 'helmet';
 import { Kysely, PostgresDialect, sql } from 'kysely';
@@ -5,7 +6,6 @@ import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { type Aliases, listAliases, noAliases } from '../reconcile/aliases.ts';
-import { serveAssets } from './assets.ts';
 import { createRoutes, type PageContext, PageNotFound } from './page.ts';
 import { pages } from './pages/index.ts';
 import { sendError } from './send-error.tsx';
@@ -36,6 +36,7 @@ const setHeaders = helmet({
   referrerPolicy: { policy: 'same-origin' },
 });
 
+const assets = join(import.meta.dirname, '../../assets/console');
 const statementMs = 5_000;
 
 export function openConsole(core: RunningCore): Express {
@@ -62,7 +63,7 @@ export function openConsole(core: RunningCore): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.authentication.trustProxy);
   app.use(setHeaders);
-  app.use('/assets', serveAssets);
+  app.use('/assets', express.static(assets, { index: false, redirect: false }));
   app.use((_req, res, next) => {
     res.setHeader('Cache-Control', 'no-store');
     next();

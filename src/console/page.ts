@@ -31,6 +31,8 @@ export type Page = (routes: Routes, context: PageContext) => void;
 
 export const hasRole = (res: Response, role: Role): boolean => isAllowed(visitOf(res).roles, role);
 
+const readBody = express.urlencoded({ extended: false, limit: '64kb' });
+
 /** Routes that check the role, and read a form after it. */
 export function createRoutes(app: Express): Routes {
   const add =
@@ -42,16 +44,7 @@ export function createRoutes(app: Express): Routes {
           throw new NotAllowed(`This takes the role ${role}. Your roles: ${roles.join(', ') || 'none'}.`);
         next();
       };
-      app[method](path, method === 'post' ? [guard, formBody()] : guard, handler);
+      app[method](path, method === 'post' ? [guard, readBody] : guard, handler);
     };
   return { get: add('get'), post: add('post') };
-}
-
-/** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */
-function formBody(): RequestHandler {
-  const read = express.urlencoded({ extended: false, inflate: false, limit: 65_536 });
-  return (req, res, next) => {
-    req.body = {};
-    read(req, res, next);
-  };
 }

@@ -12,8 +12,11 @@ export const oneOf = <const Value extends string>(values: readonly Value[]) =>
   z.enum(values, values.length > 12 ? 'Unknown value.' : `Choose one of ${values.join(', ')}.`);
 
 /** Ignores empty and unknown fields. @throws BadInput where one is invalid */
-export function readForm<Shape extends z.ZodRawShape>(form: Record<string, unknown>, shape: Shape) {
-  const filled = Object.entries(form).flatMap(([name, field]) => {
+export function readForm<Shape extends z.ZodRawShape>(
+  form: Record<string, unknown> | undefined,
+  shape: Shape,
+) {
+  const filled = Object.entries(form ?? {}).flatMap(([name, field]) => {
     // PostgreSQL's text cannot hold U+0000.
     const input = typeof field === 'string' ? field.trim().replaceAll('\0', '') : field;
     return input === '' ? [] : [[name, input]];

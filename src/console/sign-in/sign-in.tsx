@@ -59,7 +59,7 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
   if (provider) addProviderSignIn(core, routes, provider, entrance);
   const wrongTokens = rateLimit({ points: 10, durationS: 300 });
   routes.post('/sign-in', 'anyone', async (req, res) => {
-    const { token, next } = req.body as Record<string, unknown>;
+    const { token, next } = (req.body ?? {}) as Record<string, unknown>;
     const address = addressOf(req, config.authentication.trustProxy);
     try {
       // Otherwise a guess beyond the limit would be tried, whatever the response.

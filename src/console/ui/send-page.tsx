@@ -1,7 +1,6 @@
 import type { Response } from 'express';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { assetUrl } from '../assets.ts';
 import { isAllowed } from '../roles.ts';
 import { hrefTo, useVisit, VisitContext, visitOf } from './context.ts';
 import { PostButton } from './forms.tsx';
@@ -35,7 +34,7 @@ export function sendPage(
       </main>
     </VisitContext.Provider>
   );
-  const script = <script src={assetUrl('console.js')} defer />;
+  const script = <script src="/console/assets/console.js" defer />;
   sendDocument(res, status, title, page, script);
 }
 
@@ -58,8 +57,8 @@ function sendDocument(res: Response, status: number, title: string, body: VNode,
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         <title>{`${title} · Webhook receiver`}</title>
-        <link rel="icon" href={assetUrl('icon.svg')} />
-        <link rel="stylesheet" href={assetUrl('console.css')} />
+        <link rel="icon" href="/console/assets/icon.svg" />
+        <link rel="stylesheet" href="/console/assets/console.css" />
         {head}
       </head>
       <body>{body}</body>
@@ -74,7 +73,7 @@ function Header({ query }: { query: string | undefined }) {
   const names = [...aliases.business.values()];
   return (
     <header>
-      <img src={assetUrl('icon.svg')} alt="" width="22" height="22" />
+      <img src="/console/assets/icon.svg" alt="" width="22" height="22" />
       <a class="brand" href="/console">
         {names.length === 1 ? names[0] : 'Webhook receiver'}
       </a>
