@@ -7,7 +7,6 @@ import type { User } from './session.ts';
 type Oidc = NonNullable<Config['oidc']>;
 type Claims = Record<string, unknown>;
 
-// A check waits for it, and /metrics for the check.
 const discoveryS = 5;
 const scope = 'openid profile email';
 
@@ -15,8 +14,6 @@ const scope = 'openid profile email';
 export type Attempt = Record<'state' | 'nonce' | 'verifier', string>;
 
 export interface Provider {
-  /** Why the provider cannot be used; undefined: it responds. */
-  findFault: () => Promise<string | undefined>;
   begin: (redirectUri: string) => Promise<{ address: URL; attempt: Attempt }>;
   /**
    * The user, with the roles that the console knows.
@@ -55,10 +52,6 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
   };
 
   return {
-    findFault: async () => {
-      const fault = await discover().then(() => undefined, faultOfProvider);
-      return fault?.text;
-    },
     begin: async (redirectUri) => {
       const verifier = client.randomPKCECodeVerifier();
       const attempt: Attempt = { state: client.randomState(), nonce: client.randomNonce(), verifier };
@@ -98,21 +91,11 @@ function nameIn(sources: readonly Claims[]): string | undefined {
   return names.find((value) => !isOwnActor(value))?.slice(0, 200);
 }
 
-/** The provider's fault, without anything of a user: a fixed code, and both names of the issuer where they differ. */
-export function faultOfProvider(fault: unknown): { code: string; text: string } {
-  const { code, error = '', status, cause } = fault as Record<'code' | 'error' | 'status', string> & Error;
-  const { expected, body, attribute, ...inner } = (cause ?? {}) as Record<string, unknown>;
+/** The code of a provider's fault, which has nothing of a user. */
+export function faultOfProvider(fault: unknown): string {
+  const { code, error = '', cause } = fault as { code?: string; error?: string; cause?: { code?: string } };
   // A code of OAuth, such as invalid_client.
-  const safeCode = (/^[a-z_]{1,40}$/.test(error) && error) || String(inner.code ?? code);
-  if (attribute === 'issuer') {
-    const { issuer } = body as { issuer: string };
-    const text = `OIDC_ISSUER is ${expected}, and the provider calls itself ${issuer}`;
-    return { code: safeCode, text };
-  }
-  const isClient = safeCode === 'invalid_client' || Number(status) === 401;
-  const answer = safeCode === error ? 'answers' : 'does not respond as it should';
-  const text = isClient ? 'refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET' : answer;
-  return { code: safeCode, text: `The provider ${text} (${safeCode})` };
+  return /^[a-z_]{1,40}$/.test(error) ? error : String(cause?.code ?? code);
 }
 
 /** The claims that may have roles: arrays, or texts with spaces or commas. */

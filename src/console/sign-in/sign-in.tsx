@@ -1,4 +1,4 @@
-import type { Express, Request, Response } from 'express';
+import type { Express } from 'express';
 import { roles } from '../../common/config/value-types.ts';
 import { rateLimit, TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secrets.ts';
@@ -22,7 +22,7 @@ import {
   readSession,
   sessionCookie,
 } from './session.ts';
-import { addProviderSignIn } from './with-provider.tsx';
+import { addProviderSignIn, type SendSignIn } from './with-provider.tsx';
 
 /**
  * Adds sign-in with ADMIN_TOKEN and by OpenID Connect, and sign-out. Of what is added later, requests without a session get the
@@ -33,7 +33,7 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
   const { adminToken } = config;
   const provider = config.oidc && createProvider(config.oidc);
   const entrance = createEntrance(core);
-  const sendSignIn = (req: Request, res: Response, status: number, fault?: string) => {
+  const sendSignIn: SendSignIn = (req, res, status, fault) => {
     const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
     const ways = (
       <>
@@ -56,7 +56,7 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
     sendBarePage(res, status, 'Sign in', ways);
   };
 
-  if (provider) addProviderSignIn(core, routes, provider, entrance);
+  if (provider) addProviderSignIn(core, routes, provider, entrance, sendSignIn);
   const wrongTokens = rateLimit({ points: 10, durationS: 300 });
   routes.post('/sign-in', 'anyone', async (req, res) => {
     const { token, next } = (req.body ?? {}) as Record<string, unknown>;

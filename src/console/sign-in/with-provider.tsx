@@ -16,10 +16,7 @@ const way = 'identity provider';
 const refusals = {
   'no attempt': [400, 'This sign-in has expired, or another one was begun in this browser. Sign in again.'],
   refused: [403, 'The identity provider refused the sign-in.'],
-  'provider failed': [
-    503,
-    'Nobody can sign in with an account now: the identity provider does not respond as it should. Try again later.',
-  ],
+  'provider failed': [503, 'The identity provider does not respond as it should. Try again later.'],
   'no role': [
     403,
     `Your account has none of the roles ${roles.join(', ')}: neither its claims roles and groups nor its e-mail address, if the claim email_verified is true, gives one.`,
@@ -27,29 +24,30 @@ const refusals = {
 } as const;
 type Reason = keyof typeof refusals;
 
-export function addProviderSignIn(core: Core, routes: Routes, provider: Provider, entrance: Entrance): void {
+export type SendSignIn = (req: Request, res: Response, status: number, fault?: string) => void;
+
+/** @param sendSignIn sends the sign-in page, with what went wrong */
+export function addProviderSignIn(
+  core: Core,
+  routes: Routes,
+  provider: Provider,
+  entrance: Entrance,
+  sendSignIn: SendSignIn,
+): void {
   const { config, log } = core;
   // Lax: the browser comes back from another site, and has to send it.
   const attemptOptions = (req: Request) =>
     ({ ...cookieOptions(req, config), path: '/console/sign-in', sameSite: 'lax' }) as const;
 
-  const refuse = async (req: Request, res: Response, reason: Reason, cause = '', user?: Actor) => {
+  const refuse = async (req: Request, res: Response, reason: Reason, code = '', user?: Actor) => {
     const [status, text] = refusals[reason];
     await entrance.recordFailure(req, way, reason, user);
-    const content = (
-      <>
-        <p>{`${text} ${cause}`.trim()}</p>
-        <p>
-          <a href="/console">Back to the sign-in</a>
-        </p>
-      </>
-    );
-    sendBarePage(res, status, 'Not signed in', content);
+    sendSignIn(req, res, status, `${text} ${code}`.trim());
   };
   const refuseFault = (req: Request, res: Response, reason: Reason, error: unknown) => {
-    const { code, text } = faultOfProvider(error);
-    log.limited('warn', { code }, 'a sign-in with the identity provider failed', { cause: text });
-    return refuse(req, res, reason, `${text}.`);
+    const code = faultOfProvider(error);
+    log.limited('warn', { code }, 'a sign-in with the identity provider failed');
+    return refuse(req, res, reason, `(${code})`);
   };
 
   routes.get('/sign-in/start', 'anyone', async (req, res) => {

@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import type { Config } from '../../../src/common/config/config.ts';
-import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/console/sign-in/session.ts';
 import { isOwnActor } from '../../../src/receiver/store/log-access.ts';
 import {
@@ -194,24 +193,12 @@ describe('with an identity provider', () => {
     const wrong = await serve('viewer=staff', provider.issuer, {
       OIDC_CLIENT_SECRET: 'a-wrong-secret-that-is-long',
     });
-    expect((await signInWith(wrong)).text).toContain('refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET');
+    expect((await signInWith(wrong)).text).toContain('(invalid_client)');
     provider.describe({ issuer: 'http://elsewhere.invalid' });
     const start = await fetch(`${await serve('viewer=staff')}/console/sign-in/start`);
     expect([start.status, await start.text()]).toEqual([
       503,
-      expect.stringMatching(/OIDC_ISSUER is .*calls itself http:\/\/elsewhere.invalid/),
+      expect.stringContaining('does not respond as it should. Try again later. (OAUTH_'),
     ]);
-  });
-
-  it('the check sign-in asks the provider, and says what is wrong with it', async () => {
-    const oidc = oidcSettings(provider.issuer);
-    const check = async () => (await feature.checks!(openApp(database, { oidc }).core))[0];
-    expect(await check()).toMatchObject({ name: 'sign-in', status: 'ok' });
-    provider.describe({ issuer: 'http://elsewhere.invalid' });
-    expect(await check()).toMatchObject({
-      status: 'fail',
-      detail: expect.stringContaining('elsewhere.invalid'),
-    });
-    expect(await feature.checks!(openApp(database).core)).toEqual([]);
   });
 });
