@@ -25,30 +25,32 @@ export const cookieOptions = (req: Request, config: Config) =>
     secure: originOf(req, config).startsWith('https:'),
   }) satisfies CookieOptions;
 
-/** The hash of a cookie in the database. The secrets of sign-in are part of it: a change of one ends every session. */
-export const hashOf = (cookie: string, { adminToken = '', oidc }: Config): Buffer =>
+export type SignInSecrets = Pick<Config, 'adminToken' | 'oidc'>;
+
+/** A key of the secrets of sign-in: a change of one ends every session, and every address of a patient. */
+export const deriveKey = ({ adminToken = '', oidc }: SignInSecrets, use: string): Buffer =>
   createHmac('sha256', JSON.stringify([adminToken, oidc?.clientSecret ?? '']))
-    .update(cookie)
+    .update(use)
     .digest();
+
+/** The hash of a cookie in the database. */
+export const hashOf = (cookie: string, config: Config) => deriveKey(config, `session ${cookie}`);
 
 export interface User extends Actor {
   roles: readonly Role[];
 }
 
 export const sessionMs = 8 * 3_600_000;
-const timeoutMs = 5_000;
 const isValid = sql<boolean>`begun_at > now() - ${sql.lit(sessionMs)} * interval '1 ms'`;
 
-export async function readSession({ db, pool }: Core, hash: Buffer): Promise<User | undefined> {
-  const query = db
+export async function readSession({ db }: Core, hash: Buffer): Promise<User | undefined> {
+  const user = await db
     .selectFrom('receiver.sessions')
     .select(['actor as id', 'actor_name as name', 'roles'])
     .where('hash', '=', hash)
     .where(isValid)
-    .compile();
-  const values = [...query.parameters];
-  const { rows } = await pool.query<User>({ text: query.sql, values, query_timeout: timeoutMs });
-  const [user] = rows;
+    .$narrowType<{ roles: Role[] }>()
+    .executeTakeFirst();
   return user && { ...user, name: user.name ?? undefined };
 }
 
