@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { FieldError, QuarantineReason } from '../callbacks/rejection.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { causeOfFailure } from './list-deliveries.ts';
-import { causeOfRejection, eventOfRejected } from './replay.ts';
+import { causeOfRejection } from './replay.ts';
 
 /** What some failed deliveries, or rejected bodies, have in common. */
 export interface Cause {
@@ -10,8 +10,6 @@ export interface Cause {
   /** Its hash: see `causeOfFailure` and `causeOfRejection`. */
   cause: string;
   family: string;
-  /** Any word, if the body was rejected. */
-  event: string | null;
   /** Null: they failed. */
   reason: QuarantineReason | null;
   errors: FieldError[];
@@ -29,19 +27,17 @@ const maxCauses = 20;
 /** The most frequent causes of what has failed, and of what was rejected and not accepted since. */
 export async function listCauses(db: Db): Promise<Cause[]> {
   const { rows } = await sql<Cause>`
-    select state, cause, family, event, reason, errors, count(*)::int as count, min(business_id) as business,
+    select state, cause, family, reason, errors, count(*)::int as count, min(business_id) as business,
            count(distinct business_id)::int as businesses, min(received_at) as since
     from (
-      select 'failed' as state, ${causeOfFailure} as cause, family, event, null as reason,
+      select 'failed' as state, ${causeOfFailure} as cause, i.family, null as reason,
              jsonb_build_array(jsonb_build_object('path', '', 'message', coalesce(error, ''))) as errors, business_id, received_at
       from (select id, error from receiver.pending_deliveries where next_at = 'infinity' limit ${maxProblems}) failed
-      join receiver.inbox using (id)
+      join receiver.inbox i using (id)
       union all
-      (select 'rejected', ${causeOfRejection}, family, ${eventOfRejected}, reason, errors, business_id, received_at
+      (select 'rejected', ${causeOfRejection}, family, reason, errors, business_id, received_at
        from receiver.quarantine where replayed_at is null limit ${maxProblems})
     ) problems
-    group by state, cause, family, event, reason, errors order by count desc, cause limit ${maxCauses}`.execute(
-    db,
-  );
+    group by state, cause, family, reason, errors order by count desc, cause limit ${maxCauses}`.execute(db);
   return rows;
 }

@@ -39,7 +39,7 @@ async function replay(core: Core, ids: string[], { family }: { family?: string }
   const selected = ids.length > 0 ? ids : undefined;
   const filter = { family, given: selected?.length };
   await logAccess(core, { actor: commandActor(), action: 'replay', filter });
-  const count = await replayDeliveries(core.db, { family, ids: selected });
+  const { length: count } = await replayDeliveries(core.db, { family, ids: selected });
   print(`${count} ${count === 1 ? 'waits' : 'wait'} for a worker`);
   const unknown = selected ? new Set(selected).size - count : 0;
   if (unknown > 0) print(`${unknown} of the ids ${unknown === 1 ? 'is' : 'are'} of no stored callback`);
@@ -113,7 +113,7 @@ async function replayBodies(
     replayQuarantined(core, ids, { dryRun, onProgress: advance }),
   );
   const rows = [...results].map(([id, result]) => {
-    return [id, result.outcome, result.outcome === 'rejected' ? result.reason : result.id];
+    return [id, result.outcome, result.outcome === 'rejected' ? result.rejection.describe() : result.id];
   });
   printTable(['body', 'result', 'delivery or reason'], rows);
   if (dryRun) print('Dry run: nothing was changed.');

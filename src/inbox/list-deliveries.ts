@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Selectable, sql } from 'kysely';
 import { reducedMark } from '../callbacks/reduce.ts';
 import { uuid } from '../common/words.ts';
@@ -7,7 +8,7 @@ import type { Db, Tables } from '../receiver/store/tables.ts';
 import { patientsOf } from './read-record.ts';
 
 /** SQL for a hash of what failed deliveries have in common. An error has no values of its callback. */
-export const causeOfFailure = sql<string>`md5(jsonb_build_array(event, error)::text)`;
+export const causeOfFailure = sql<string>`md5(jsonb_build_array(i.family, error)::text)`;
 
 /** A stored callback. */
 export interface StoredDelivery extends Omit<Selectable<Tables['public.deliveries']>, 'envelope'> {
@@ -41,7 +42,7 @@ export async function readDelivery(
   return { ...row, subjects };
 }
 
-/** Has those with these ids merged again, whatever their status, or else the failed ones. @returns how many wait now */
+/** Has those with these ids merged again, whatever their status, or else the failed ones. @returns the ids of those that wait now */
 export async function replayDeliveries(
   db: Db,
   {
@@ -49,7 +50,7 @@ export async function replayDeliveries(
     cause,
     ids,
   }: { family?: string | undefined; cause?: string | undefined; ids?: readonly string[] | undefined },
-): Promise<number> {
+): Promise<string[]> {
   const chosen = db
     .selectFrom('receiver.inbox as i')
     .leftJoin('receiver.pending_deliveries as p', 'p.id', 'i.id')
@@ -59,15 +60,26 @@ export async function replayDeliveries(
     .$if(cause !== undefined, (query) => query.where(causeOfFailure, '=', cause!))
     // As an insert takes its pending rows.
     .orderBy('i.id');
-  const { numInsertedOrUpdatedRows } = await db
+  const rows = await db
     .insertInto('receiver.pending_deliveries')
     .columns(['id', 'family'])
     .expression(chosen)
     .onConflict((existing) =>
       existing.column('id').doUpdateSet({ next_at: sql<Date>`clock_timestamp()`, attempts: 0, error: null }),
     )
-    .executeTakeFirst();
-  return Number(numInsertedOrUpdatedRows);
+    .returning('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Waits some seconds for a worker. @returns the status of each */
+export async function readStatuses(db: Db, ids: readonly string[]): Promise<string[]> {
+  for (let pauseMs = 100; ; pauseMs *= 2) {
+    const rows = await db.selectFrom('public.deliveries').select('status').where(isOneOf(ids)).execute();
+    const statuses = rows.map(({ status }) => status);
+    if (pauseMs > 2_000 || !statuses.includes('received')) return statuses;
+    await sleep(pauseMs);
+  }
 }
 
 /** As one parameter: a statement takes at most 65,535. */

@@ -7,17 +7,10 @@ import { createDatabaseClock } from '../receiver/store/clock.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { isOneOf } from './list-deliveries.ts';
 
-export interface Quarantined extends Selectable<Tables['receiver.quarantine']> {
-  /** As its beginning says: any word. */
-  event: string | null;
-}
-
-export const eventOfRejected = sql<string | null>`
-  substring(encode(substr(body, 1, 500), 'escape') from '"event"[[:space:]]*:[[:space:]]*"([[:alnum:]_.]+)"')`;
+export type Quarantined = Selectable<Tables['receiver.quarantine']>;
 
 /** SQL for a hash of what rejected bodies have in common. An error has no values of its body. */
-export const causeOfRejection = sql<string>`
-  md5(jsonb_build_array(family, ${eventOfRejected}, reason, errors)::text)`;
+export const causeOfRejection = sql<string>`md5(jsonb_build_array(family, reason, errors)::text)`;
 
 /** Those that were not replayed, the last to arrive first. */
 export const listQuarantine = (db: Db, { cause, limit }: { cause?: string; limit?: number } = {}) =>
@@ -36,18 +29,13 @@ export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string 
 
 /** `subjects`: the patients that its readable part names. */
 export async function readQuarantined({ db, families }: Core, id: string): Promise<Quarantined | undefined> {
-  const row = await db
-    .selectFrom('receiver.quarantine')
-    .selectAll()
-    .select(eventOfRejected.as('event'))
-    .where('id', '=', id)
-    .executeTakeFirst();
+  const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
   return row && { ...row, subjects: readRejected(families, row.body, row.family).names };
 }
 
 /**
  * Receives bodies again, with the current families and filters of clients and businesses. An accepted body is marked as
- * replayed, and its delivery keeps the time of arrival.
+ * replayed, and its delivery keeps the time of arrival; of another one it is kept what is wrong with it now.
  *
  * @returns a result for each that was not replayed before
  * @throws Unavailable
@@ -72,13 +60,14 @@ export async function replayQuarantined(
       const receivedAt = row.received_at.getTime() * 1000;
       const result = await intake.replay(row.body, row.path, { dryRun, receivedAt });
       results.set(id, result);
-      if (!dryRun && ['accepted', 'duplicate'].includes(result.outcome))
-        await db
-          .updateTable('receiver.quarantine')
-          // A family that is new by now may say whose it is.
-          .set({ replayed_at: new Date(), subjects: readRejected(families, row.body, row.family).subjects })
-          .where('id', '=', id)
-          .execute();
+      // A family that is new by now may say whose it is.
+      const { subjects } = readRejected(families, row.body, row.family);
+      const change =
+        result.outcome === 'rejected'
+          ? { reason: result.rejection.reason, errors: JSON.stringify(result.rejection.errors) }
+          : { replayed_at: new Date(), subjects };
+      if (!dryRun && result.outcome !== 'expired')
+        await db.updateTable('receiver.quarantine').set(change).where('id', '=', id).execute();
       onProgress?.();
     }
   } finally {

@@ -56,14 +56,14 @@ it('a body that is refused again stays, also for the filter of businesses', asyn
   const results = await replayQuarantined(core, [id]);
   expect(results.get(id)).toMatchObject({
     outcome: 'rejected',
-    reason: expect.stringContaining('/data/receipt_id'),
+    rejection: { errors: [{ path: '/data/receipt_id' }] },
   });
   const sound = await refuse(receipt(8), 'consent_form');
   const elsewhere = coreOf(database, testConfig({ authentication: { allowedBusinessIds: ['b2'] } }));
   const refused = await replayQuarantined(elsewhere, [sound]);
   expect(refused.get(sound)).toMatchObject({
     outcome: 'rejected',
-    reason: 'This business_id is not allowed.',
+    rejection: { message: 'This business_id is not allowed.' },
   });
   const listed = await listQuarantine(core.db);
   expect(listed.map(({ id, count }) => [id, count]).sort()).toEqual(

@@ -3,7 +3,7 @@ import { type Family, titleOf } from '../../callbacks/families/family.ts';
 import { families } from '../../callbacks/families/index.ts';
 import { titled, uuid, words } from '../../common/words.ts';
 import { causeOfFailure } from '../../inbox/list-deliveries.ts';
-import { causeOfRejection, eventOfRejected } from '../../inbox/replay.ts';
+import { causeOfRejection } from '../../inbox/replay.ts';
 import { isAbout } from '../../privacy/audit.ts';
 import { BadInput } from '../page.ts';
 import { subjectsOfHandle } from '../patient-handle.ts';
@@ -11,11 +11,10 @@ import { hrefTo, recordHref } from '../ui/context.ts';
 import { defineList, type List } from './list.ts';
 import { actions, describeDetails, reasons } from './wording.ts';
 
-const events = families.flatMap((family) => Object.keys(family.events));
 /** What people call the records of each family. */
 export const titlesOf = (families: readonly Family[]) =>
   Object.fromEntries(families.map((family) => [family.name, titled(titleOf(family))]));
-const familyTitles = titlesOf(families);
+export const familyTitles = titlesOf(families);
 
 /** The message that an entry of the access log names. */
 function messageHref(details: string): string | undefined {
@@ -64,14 +63,12 @@ export const systemLists: readonly List[] = [
     tab: ['callbacks', 'Rejected'],
     source: sql`(
       select id as quarantine_id, business_id, last_received_at, reporting.day(last_received_at) as day, reason, family, count as times,
-        coalesce((select word from (select ${eventOfRejected} as word) event where word = any(${events})), family) as event,
         (select string_agg(ltrim(replace(e->>'path', '/data/', ''), '/') || ' ' || (e->>'message'), '; ') from jsonb_array_elements(errors) e)
           as errors, ${causeOfRejection} as cause
       from receiver.quarantine where replayed_at is null)`,
-    columns: 'last_received_at:note event:title errors:badge times:amount',
-    also: 'quarantine_id business_id family reason',
+    columns: 'last_received_at:note family:title errors:badge times:amount',
+    also: 'quarantine_id business_id reason',
     links: { last_received_at: ({ quarantine_id }) => hrefTo(`/rejected/${quarantine_id}`) },
-    words: { event: (value) => familyTitles[value] ?? value },
     order: 'last_received_at desc, quarantine_id',
     range: 'all',
     choices: { family: familyTitles, reason: reasons },

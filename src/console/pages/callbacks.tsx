@@ -2,8 +2,8 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { formatLocal, formatShort } from '../../common/local-times.ts';
 import { type Arrivals, readArrivals } from '../../inbox/arrivals.ts';
-import { type Cause, listCauses, maxProblems } from '../../inbox/causes.ts';
-import { replayDeliveries } from '../../inbox/list-deliveries.ts';
+import { type Cause, listCauses } from '../../inbox/causes.ts';
+import { readStatuses, replayDeliveries } from '../../inbox/list-deliveries.ts';
 import { listQuarantine, replayQuarantined } from '../../inbox/replay.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import type { ListQuery } from '../lists/query.ts';
@@ -13,8 +13,8 @@ import { hrefTo, useVisit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Hero } from '../ui/pictures.tsx';
 import { Table } from '../ui/table.tsx';
-import { Badge, formatCount, formatCountOf, Moment, Named, sumOf } from '../ui/values.tsx';
-import { describeFaults, eventOf } from './messages.tsx';
+import { Badge, formatCount, Moment, Named, sumOf } from '../ui/values.tsx';
+import { describeFaults, describeOutcomes, saidOutcomes, titleOf } from './messages.tsx';
 
 /** Messages that one request tries again; each is stored by itself. */
 const maxTried = 500;
@@ -25,12 +25,13 @@ export const callbacks: Page = (routes, context) => {
   routes.post('/callbacks/again', 'operator', async (req, res) => {
     const { cause } = readForm(req.body, { cause: causeHash });
     if (!cause) throw new BadInput('The cause is missing.');
-    const rejected = await listQuarantine(db, { cause, limit: maxProblems });
-    const ids = rejected.slice(0, maxTried).map(({ id }) => id);
+    const ids = (await listQuarantine(db, { cause, limit: maxTried })).map(({ id }) => id);
     await logAccess(res, { action: ids.length > 0 ? 'quarantine replay' : 'replay', filter: { cause } });
-    const { size } = await replayQuarantined(context, ids);
-    const again = ids.length > 0 ? size : await replayDeliveries(db, { cause });
-    res.redirect(303, hrefTo('/callbacks', { again: `${again}` }));
+    const outcomes =
+      ids.length > 0
+        ? [...(await replayQuarantined(context, ids)).values()].map(({ outcome }) => outcome)
+        : await readStatuses(db, await replayDeliveries(db, { cause }));
+    res.redirect(303, hrefTo('/callbacks', { again: describeOutcomes(outcomes) }));
   });
 };
 
@@ -39,15 +40,10 @@ export async function aboveCallbacks(db: Db, { filter: { chosen, page } }: ListQ
   if (chosen?.state || page) return undefined;
   const arrivals = await readArrivals(db);
   const causes = await listCauses(db);
-  const { again } = readForm(req.query, { again: z.coerce.number().int().min(0) });
+  const { again } = readForm(req.query, { again: z.string().regex(saidOutcomes) });
   return (
     <>
-      {again !== undefined && (
-        <p role="status">
-          {formatCountOf(again, ['message was', 'messages were'])} tried again. What fails or is rejected
-          again, or waits for another try, is still listed.
-        </p>
-      )}
+      {again && <p role="status">{again}.</p>}
       <Overview arrivals={arrivals} />
       <Causes causes={causes} />
     </>
@@ -108,7 +104,7 @@ function Causes({ causes }: { causes: readonly Cause[] }) {
           'Cause',
           ({ business, businesses, since, ...cause }) => (
             <>
-              {eventOf(cause)}: {describeFaults(cause)}{' '}
+              {titleOf(cause.family)}: {describeFaults(cause)}{' '}
               <small>
                 <Named kind="business" id={business} />
                 {businesses > 1 && ` and ${formatCount(businesses - 1)} more`}, since <Moment at={since} />

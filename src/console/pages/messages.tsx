@@ -1,21 +1,27 @@
 import type { Request, Response } from 'express';
 import type { ComponentChildren } from 'preact';
 import type { Family } from '../../callbacks/families/family.ts';
-import { families as documented } from '../../callbacks/families/index.ts';
 import type { FieldError } from '../../callbacks/rejection.ts';
 import { titled, uuid } from '../../common/words.ts';
 import type { Cause } from '../../inbox/causes.ts';
-import { readDelivery, replayDeliveries, type StoredDelivery } from '../../inbox/list-deliveries.ts';
+import {
+  readDelivery,
+  readStatuses,
+  replayDeliveries,
+  type StoredDelivery,
+} from '../../inbox/list-deliveries.ts';
 import { readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
-import { dropQuarantined, type Quarantined, readQuarantined, replayQuarantined } from '../../inbox/replay.ts';
+import { type Quarantined, readQuarantined, replayQuarantined } from '../../inbox/replay.ts';
 import type { Access } from '../../receiver/store/log-access.ts';
+import { familyTitles } from '../lists/system-lists.ts';
 import { reasons } from '../lists/wording.ts';
 import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
+import { oneOf, readForm } from '../read-form.ts';
 import { hrefTo } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
-import { Badge, Facts, formatTimes, Moment, Named, Verbatim } from '../ui/values.tsx';
+import { Badge, Facts, formatCount, formatTimes, Moment, Named, Verbatim } from '../ui/values.tsx';
 import { RecordLink } from './records.tsx';
 
 /** A message on its page: a callback that is stored, or one that was rejected. */
@@ -33,7 +39,8 @@ interface Message {
 /** One message: what it says, what is wrong with it, another try. */
 export const messages: Page = (routes, core) => {
   const { db, families, logAccess } = core;
-  const send = async (res: Response, message: Message, warning?: string) => {
+  /** @param outcome what came of another try */
+  const send = async (res: Response, message: Message, outcome?: string | false) => {
     const { title, state, facts, entry, again, text } = message;
     const maySee = hasRole(res, 'desk');
     if (maySee) await logAccess(res, { ...entry, rows: 1 });
@@ -45,33 +52,35 @@ export const messages: Page = (routes, core) => {
     );
     const content = (
       <>
-        {warning && (
-          <p class="warning" role="alert">
-            It was rejected again, and nothing was changed: {warning}
-          </p>
-        )}
+        {outcome && <p role="status">{outcome}.</p>}
         <Facts facts={facts} />
         <h2>Message</h2>
         {!maySee && <p class="note">Names and what else is personal are hidden: they take the role desk.</p>}
         {text}
       </>
     );
-    sendPage(res, title, content, { status: warning ? 422 : 200, bar });
+    sendPage(res, title, content, { bar });
   };
+  const againOf = (req: Request) => readForm(req.query, { again: oneOf(['accepted', 'tried']) }).again;
 
   routes.get('/callbacks/:id', 'viewer', async (req, res) => {
     const id = String(req.params.id);
     const delivery = await readDelivery(core, id);
     if (!delivery) return res.redirect(303, hrefTo(`/rejected/${id}`));
     const family = families.find(({ name }) => name === delivery.family);
-    return send(res, describeStored(delivery, family, hasRole(res, 'desk')));
+    const again = againOf(req);
+    const outcome =
+      again === 'accepted'
+        ? `Accepted: it is now callback ${id}`
+        : again && titled(outcomes[delivery.status]!);
+    return send(res, describeStored(delivery, family, hasRole(res, 'desk')), outcome);
   });
   routes.post('/callbacks/:id/again', 'operator', async (req, res) => {
     const id = String(req.params.id);
     if (!uuid.test(id)) throw new PageNotFound('There is no such callback.');
     await logAccess(res, { action: 'replay', filter: { delivery: id } });
-    await replayDeliveries(db, { ids: [id] });
-    res.redirect(303, hrefTo(`/callbacks/${id}`));
+    await readStatuses(db, await replayDeliveries(db, { ids: [id] }));
+    res.redirect(303, hrefTo(`/callbacks/${id}`, { again: 'tried' }));
   });
 
   const load = async (req: Request): Promise<Quarantined> => {
@@ -81,27 +90,45 @@ export const messages: Page = (routes, core) => {
       throw new PageNotFound('There is no such message: it never came, or it was erased or deleted.');
     return message;
   };
-  routes.get('/rejected/:id', 'viewer', async (req, res) =>
-    send(res, describeRejected(await load(req), res)),
-  );
-  routes.post('/rejected/:id/again', 'operator', async (req, res) => {
+  routes.get('/rejected/:id', 'viewer', async (req, res) => {
     const message = await load(req);
-    const { id, subjects } = message;
+    const outcome = againOf(req) && !message.replayed_at && `Rejected again: ${describeFaults(message)}`;
+    return send(res, describeRejected(message, hasRole(res, 'desk')), outcome);
+  });
+  routes.post('/rejected/:id/again', 'operator', async (req, res) => {
+    const { id, subjects } = await load(req);
     await logAccess(res, { action: 'quarantine replay', subjects, filter: { quarantine: id }, rows: 1 });
     const result = (await replayQuarantined(core, [id])).get(id);
     if (!result) throw new BadInput('This message was accepted before.');
     if (result.outcome === 'expired')
       throw new BadInput('It is older than what is kept of its kind: see RETENTION.');
-    if (result.outcome !== 'rejected') return res.redirect(303, hrefTo(`/callbacks/${result.id}`));
-    return send(res, describeRejected(message, res), result.reason);
-  });
-  routes.post('/rejected/:id/delete', 'operator', async (req, res) => {
-    const { id, subjects } = await load(req);
-    await logAccess(res, { action: 'quarantine drop', subjects, filter: { quarantine: id }, rows: 1 });
-    await dropQuarantined(db, [id]);
-    res.redirect(303, hrefTo('/rejected'));
+    const [path, again] =
+      result.outcome === 'rejected' ? [`/rejected/${id}`, 'tried'] : [`/callbacks/${result.id}`, 'accepted'];
+    res.redirect(303, hrefTo(path!, { again }));
   });
 };
+
+/** What comes of another try. */
+const outcomes: Readonly<Record<string, string>> = {
+  accepted: 'accepted',
+  duplicate: 'accepted',
+  applied: 'applied',
+  rejected: 'rejected again',
+  failed: 'failed again',
+  received: 'waiting for a worker',
+  expired: 'too old',
+};
+/** What `describeOutcomes` says, and nothing else. */
+export const saidOutcomes = new RegExp(`^((^|, )[\\d,]+ (${Object.values(outcomes).join('|')}))+$`);
+
+/** 12 accepted, 3 rejected again */
+export function describeOutcomes(list: readonly string[]): string {
+  const said = list.map((outcome) => outcomes[outcome]!);
+  const counts = [...new Set(said)].map(
+    (one) => [said.filter((other) => other === one).length, one] as const,
+  );
+  return counts.map(([count, outcome]) => `${formatCount(count)} ${outcome}`).join(', ');
+}
 
 interface Arrival {
   business_id: string | null;
@@ -141,10 +168,10 @@ function describeStored(delivery: StoredDelivery, family: Family | undefined, ma
   };
 }
 
-function describeRejected(message: Quarantined, res: Response): Message {
+function describeRejected(message: Quarantined, maySee: boolean): Message {
   const { id, reason, errors, subjects, acknowledged, replayed_at: accepted } = message;
   return {
-    title: eventOf(message),
+    title: titleOf(message.family),
     state: (
       <Badge state={accepted ? 'applied' : 'rejected'}>{accepted ? 'Accepted since' : 'Rejected'}</Badge>
     ),
@@ -157,32 +184,12 @@ function describeRejected(message: Quarantined, res: Response): Message {
     },
     entry: { action: 'body', subjects, filter: { quarantine: id } },
     again: accepted ? undefined : hrefTo(`/rejected/${id}/again`),
-    text: (
-      <>
-        {hasRole(res, 'desk') && <Verbatim label="Message" text={readableBody(message.body.toString())} />}
-        {hasRole(res, 'operator') && (
-          <details>
-            <summary>Delete this message</summary>
-            <p>It is gone for good, and cannot be tried again.</p>
-            <PostButton
-              action={hrefTo(`/rejected/${id}/delete`)}
-              least="operator"
-              kind="bad"
-              text="Delete for good"
-            />
-          </details>
-        )}
-      </>
-    ),
+    text: maySee && <Verbatim label="Message" text={readableBody(message.body.toString())} />,
   };
 }
 
-/** An undocumented word may be personal: its kind of record is named in its place. */
-export function eventOf({ event, family }: Pick<Quarantined, 'event' | 'family'>): string {
-  const isKnown =
-    event && (documented as readonly Family[]).some(({ events }) => Object.hasOwn(events, event));
-  return isKnown ? event : titled(family);
-}
+/** What people call the records of a family. */
+export const titleOf = (family: string): string => familyTitles[family] ?? titled(family);
 
 const describeFault = ({ path, message }: FieldError): string =>
   `${path

@@ -14,7 +14,9 @@ import {
   type ReceiveResult,
 } from './store-delivery.ts';
 
-export type ReplayResult = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
+export type ReplayResult =
+  | { outcome: ReceiveResult; id: string }
+  | { outcome: 'rejected'; rejection: Rejection };
 
 /** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. */
 export interface Intake {
@@ -85,7 +87,7 @@ export function createIntake(options: IntakeOptions): Intake {
         if (outcome === 'accepted') drift.observe(id, callback, unfitFields);
         return { outcome, id };
       } catch (error) {
-        return { outcome: 'rejected', reason: rejectionOf(error).describe() };
+        return { outcome: 'rejected', rejection: rejectionOf(error) };
       }
     },
 
