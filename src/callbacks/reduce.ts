@@ -54,11 +54,10 @@ export function reduce(
   };
 }
 
-export const isPublicMember = (name: string, value: unknown): boolean =>
-  publicMembers.has(name) && isScalar(value);
+const isPublicMember = (name: string, value: unknown): boolean => publicMembers.has(name) && isScalar(value);
 
 /** An unfit value of `data` may be anything, so it is not public. */
-export function isPublicValue(family: Family | undefined, name: string, value: unknown): boolean {
+function isPublicValue(family: Family | undefined, name: string, value: unknown): boolean {
   const field = family && fieldNamed(family, name);
   if (field?.personal !== false) return false;
   // What is declared as a code may be an object with a name.

@@ -3,7 +3,7 @@ import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
 import { unfitMark } from '../callbacks/parse.ts';
 import { hashedPrefix } from '../callbacks/reduce.ts';
-import { recordSubject } from '../callbacks/subjects.ts';
+import { patientIdOf, recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { readOwners } from '../receiver/gate/owners.ts';
@@ -35,6 +35,10 @@ export interface Version {
 export interface RecordPage {
   /** Undefined: none of its callbacks was applied yet. */
   row: Row | undefined;
+  /** The name of its patient. */
+  name: string | null;
+  /** The platform's id of its patient. */
+  patient: string | null;
   /** Newest first. */
   versions: Version[];
   isComplete: boolean;
@@ -93,6 +97,7 @@ export async function readRecord(
     const [current] = await readRows(client, family, [key]);
     const related = await readRelated(client, families, key);
     return {
+      ...current!,
       row: current!.row ?? undefined,
       versions: versions.slice(0, maxVersions),
       isComplete: versions.length <= maxVersions,
@@ -107,11 +112,12 @@ export async function readRows(
   client: pg.ClientBase,
   family: Family,
   keys: readonly { businessId: string; recordId: string }[],
-): Promise<{ row: Row | null; name: string | null; phone: string | null }[]> {
+): Promise<({ row: Row | null } & Record<'name' | 'phone' | 'patient', string | null>)[]> {
   const { names = [], phones = [] } = family.people ?? {};
+  const patients = [patientIdOf(family) ?? []].flat();
   const { rows } = await client.query(
     `select (select json_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row,
-            ${firstOf(names)} as name, ${firstOf(phones)} as phone
+            ${firstOf(names)} as name, ${firstOf(phones)} as phone, ${firstOf(patients)} as patient
      from unnest($1::text[], $2::text[]) with ordinality k(business_id, record_id, n)
      left join ${tableOf(family)} t on ${isRowOf(family)} order by n`,
     keysOf(keys),

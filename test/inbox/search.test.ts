@@ -279,7 +279,7 @@ it('who may not name people sees no personal value of any family, and searches b
     const delivery = (await readDelivery(core, id!))!;
     const { business_id: businessId, record_id: recordId } = delivery;
     const { row, versions } = (await readRecord(core, { family, businessId, recordId }))!;
-    const shown = JSON.stringify([maskRow(row!, family), readableBody(delivery.body, { family })]);
+    const shown = JSON.stringify(maskRow(row!, family));
     expect(shown).not.toMatch(/CANARY|CONTENT/);
     expect(versions).toHaveLength(1);
     const revealed = readableBody(delivery.body);

@@ -1,29 +1,16 @@
 import type { ComponentChildren } from 'preact';
-import { formatDay } from '../../common/days.ts';
-import { parseMoment } from '../../common/local-times.ts';
 import { type ViewColumn, viewColumn } from '../../receiver/store/view-columns.ts';
-import { isAliasKind } from '../../reconcile/aliases.ts';
 import { useVisit, type Values } from '../ui/context.ts';
 import { type Column, Table } from '../ui/table.tsx';
-import {
-  Amount,
-  Badge,
-  formatCount,
-  Id,
-  linkOf,
-  Moment,
-  Named,
-  Nothing,
-  Phone,
-  words,
-} from '../ui/values.tsx';
+import { Nothing, Value, words } from '../ui/values.tsx';
 import type { List } from './list.ts';
 import type { ListRow } from './query.ts';
 
-interface ValueProps {
+interface CellProps {
   list: List;
   column: ViewColumn;
   row: ListRow;
+  entered: Values;
 }
 
 interface RowsProps {
@@ -56,12 +43,7 @@ export function Rows({ list, columns, rows, label = list.title, entered = {}, ..
             ['amount', 'count', 'figure', 'moment'].includes(kind) &&
             'labelled',
         ];
-        const cell = (row: ListRow) => {
-          const href = list.links?.[name]?.(row, entered);
-          if (!row[name]?.trim()) return href ? <a href={href}>No number</a> : <Nothing />;
-          const value = <Value {...{ list, column, row }} />;
-          return href ? <a href={href}>{value}</a> : value;
-        };
+        const cell = (row: ListRow) => <Cell {...{ list, column, row, entered }} />;
         return [label, cell, classes.filter(Boolean).join(' ')];
       })}
     />
@@ -71,36 +53,15 @@ export function Rows({ list, columns, rows, label = list.title, entered = {}, ..
 /** Amounts that are mostly nothing. */
 const seldom = ['due_amount', 'refunded_amount'];
 
-function Value({ list, column: { name, kind }, row }: ValueProps) {
+function Cell({ list, column: { name, kind }, row, entered }: CellProps) {
   const { patientHref } = useVisit();
-  const value = row[name]!;
-  const plain =
+  const value = row[name];
+  const own = list.links?.[name]?.(row, entered);
+  const isNothing = seldom.includes(name) && Number(value) === 0;
+  if (isNothing || !value?.trim()) return own ? <a href={own}>No number</a> : <Nothing />;
+  const text =
     list.words?.[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
-  if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
-  switch (kind) {
-    case 'amount':
-      return seldom.includes(name) && Number(value) === 0 ? <Nothing /> : <Amount value={value} />;
-    case 'count':
-    case 'figure':
-      return <>{formatCount(value)}</>;
-    case 'day':
-      return <>{formatDay(value)}</>;
-    case 'moment':
-      return <Moment at={parseMoment(value)} />;
-    case 'state':
-      return <Badge state={value} />;
-    case 'code':
-    case 'verbatim':
-      return <>{plain}</>;
-    case 'phone':
-      return <Phone number={value} />;
-    case 'person':
-      if (!row.patient_id) return <>{value}</>;
-      return <a href={patientHref([`p:platform:${row.patient_id.trim()}`])}>{value}</a>;
-    case 'id':
-    case 'reference':
-      return <Id id={value} />;
-    default:
-      return linkOf(value, name) ?? <>{plain}</>;
-  }
+  const patient = kind === 'person' && row.patient_id?.trim();
+  const href = own ?? (patient ? patientHref([`p:platform:${patient}`]) : undefined);
+  return <Value {...{ kind, name, value, text, href }} />;
 }

@@ -33,7 +33,7 @@ interface Message {
   entry: Omit<Access, 'actor'>;
   /** Undefined: it may not be tried again. */
   again: string | undefined;
-  text: ComponentChildren;
+  text: string;
 }
 
 /** One message: what it says, what is wrong with it, another try. */
@@ -55,8 +55,11 @@ export const messages: Page = (routes, core) => {
         {outcome && <p role="status">{outcome}.</p>}
         <Facts facts={facts} />
         <h2>Message</h2>
-        {!maySee && <p class="note">Names and what else is personal are hidden: they take the role desk.</p>}
-        {text}
+        {maySee ? (
+          <Verbatim label="Message" text={text} />
+        ) : (
+          <p class="note">To read it takes the role desk.</p>
+        )}
       </>
     );
     sendPage(res, title, content, { bar });
@@ -73,7 +76,7 @@ export const messages: Page = (routes, core) => {
       again === 'accepted'
         ? `Accepted: it is now callback ${id}`
         : again && titled(outcomes[delivery.status]!);
-    return send(res, describeStored(delivery, family, hasRole(res, 'desk')), outcome);
+    return send(res, describeStored(delivery, family), outcome);
   });
   routes.post('/callbacks/:id/again', 'operator', async (req, res) => {
     const id = String(req.params.id);
@@ -93,7 +96,7 @@ export const messages: Page = (routes, core) => {
   routes.get('/rejected/:id', 'viewer', async (req, res) => {
     const message = await load(req);
     const outcome = againOf(req) && !message.replayed_at && `Rejected again: ${describeFaults(message)}`;
-    return send(res, describeRejected(message, hasRole(res, 'desk')), outcome);
+    return send(res, describeRejected(message), outcome);
   });
   routes.post('/rejected/:id/again', 'operator', async (req, res) => {
     const { id, subjects } = await load(req);
@@ -147,7 +150,7 @@ const arrivalOf = ({ business_id, received_at, last_received_at }: Arrival, time
     ) : undefined,
 });
 
-function describeStored(delivery: StoredDelivery, family: Family | undefined, maySee: boolean): Message {
+function describeStored(delivery: StoredDelivery, family: Family | undefined): Message {
   const { id, event, status, subjects, error, body, isReduced, business_id: businessId } = delivery;
   const recordId = family && hasPublicKey(family) ? delivery.record_id : id;
   return {
@@ -164,11 +167,11 @@ function describeStored(delivery: StoredDelivery, family: Family | undefined, ma
     },
     entry: { action: 'reveal', subjects, filter: { delivery: id } },
     again: hrefTo(`/callbacks/${id}/again`),
-    text: <Verbatim label="Message" text={readableBody(body, maySee ? undefined : { family })} />,
+    text: readableBody(body),
   };
 }
 
-function describeRejected(message: Quarantined, maySee: boolean): Message {
+function describeRejected(message: Quarantined): Message {
   const { id, reason, errors, subjects, acknowledged, replayed_at: accepted } = message;
   return {
     title: titleOf(message.family),
@@ -184,7 +187,7 @@ function describeRejected(message: Quarantined, maySee: boolean): Message {
     },
     entry: { action: 'body', subjects, filter: { quarantine: id } },
     again: accepted ? undefined : hrefTo(`/rejected/${id}/again`),
-    text: maySee && <Verbatim label="Message" text={readableBody(message.body.toString())} />,
+    text: readableBody(message.body.toString()),
   };
 }
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { type Family, labelledFields, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
 import { hidden } from '../../callbacks/health-contents.ts';
-import { subjectsOf } from '../../callbacks/subjects.ts';
 import { hideContents, maskRow } from '../../inbox/mask.ts';
 import {
   findRecord,
@@ -10,6 +9,7 @@ import {
   type Row,
   readRecord,
 } from '../../inbox/read-record.ts';
+import type { ColumnKind } from '../../receiver/store/view-columns.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
 import { read as all } from '../lists/query.ts';
 import { hasRole, type Page, PageNotFound } from '../page.ts';
@@ -17,19 +17,7 @@ import { readForm, text } from '../read-form.ts';
 import { hrefTo, recordHref, useVisit } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import {
-  Amount,
-  Badge,
-  Facts,
-  formatAmount,
-  Id,
-  linkOf,
-  Moment,
-  Named,
-  Nothing,
-  Phone,
-  titled,
-} from '../ui/values.tsx';
+import { Badge, Facts, formatAmount, linkOf, Moment, Nothing, titled, Value } from '../ui/values.tsx';
 
 export const records: Page = (routes, core) => {
   routes.get('/records/:family', 'viewer', async (req, res) => {
@@ -55,7 +43,7 @@ export const records: Page = (routes, core) => {
       </>
     );
     const content = row ? (
-      <RecordBody {...{ family, businessId, record, row, changes, isPersonal }} />
+      <RecordBody {...{ family, record, row, changes, isPersonal }} />
     ) : (
       <>
         <p class="warning">None of its callbacks was applied yet.</p>
@@ -114,7 +102,6 @@ interface HistoryProps {
 }
 
 interface BodyProps extends HistoryProps {
-  businessId: string;
   row: Row;
 }
 
@@ -123,9 +110,6 @@ function RecordBody(props: BodyProps) {
   const related = record.related.map((other) =>
     isPersonal ? other : { ...other, row: other.row && maskRow(other.row, other.family) },
   );
-  const labelled = labelledFields(family);
-  const others = [...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at'];
-  const isUnlabelled = (name: string) => !labelled.includes(name);
   return (
     <>
       <Headline {...props} />
@@ -150,14 +134,9 @@ function RecordBody(props: BodyProps) {
         </div>
         <div>
           <h2>Details</h2>
-          <Facts facts={valuesOf(family, row, labelled)} />
+          <Facts facts={valuesOf(family, row)} />
         </div>
       </div>
-      <details>
-        <summary>Technical details</summary>
-        <Facts facts={{ ...valuesOf(family, row, others.filter(isUnlabelled)), ...extraOf(row) }} />
-        {row.extra === hidden && <p class="note">Undocumented fields are hidden.</p>}
-      </details>
     </>
   );
 }
@@ -168,17 +147,8 @@ const timeOf = ({ start_time, created_at, event_time }: Row): Date | undefined =
 };
 
 /** How much it is, and whose. */
-function Headline({ family, businessId, row, changes: [last] }: BodyProps) {
+function Headline({ record: { name, patient }, changes: [last], isPersonal }: BodyProps) {
   const { patientHref } = useVisit();
-  const name = family.people?.names.map((field) => row[field]).find(Boolean);
-  const nested = Object.entries(row).map(([name, value]) =>
-    value && value !== hidden && family.fields[name]?.kind === 'nested'
-      ? [name, JSON.parse(value)]
-      : [name, value],
-  );
-  const subjects = subjectsOf({ data: Object.fromEntries(nested) }, family, businessId);
-  const patients = subjects.filter((subject) => subject.startsWith('p:') && !subject.includes(hidden));
-  const patient = patients.find((subject) => subject.startsWith('p:platform:')) ?? patients[0];
   return (
     <p>
       {last && (
@@ -186,7 +156,12 @@ function Headline({ family, businessId, row, changes: [last] }: BodyProps) {
           <strong class="huge">{last.net === null ? 'No amount' : formatAmount(last.net)}</strong> billed{' '}
         </>
       )}
-      {patient ? <a href={patientHref([patient])}>{name || 'The patient'}</a> : name}
+      {isPersonal &&
+        (patient ? (
+          <a href={patientHref([`p:platform:${patient.trim()}`])}>{name || 'The patient'}</a>
+        ) : (
+          name
+        ))}
     </p>
   );
 }
@@ -241,33 +216,26 @@ function describeChange(now: Change, before: Change | undefined): string | undef
 
 const amountOf = (amount: number | null) => (amount === null ? 'nothing' : formatAmount(amount));
 
-function valuesOf(family: Family, row: Row, names: readonly string[]) {
-  const shown = names.filter((name) => row[name]);
+function valuesOf(family: Family, row: Row) {
+  const shown = labelledFields(family).flatMap((name) => (row[name] ? [[name, row[name]] as const] : []));
   return Object.fromEntries(
-    shown.map((name) => [labelOf(family, name), <Value key={name} {...{ family, name, row }} />]),
+    shown.map(([name, value]) => {
+      const { refersTo } = family.fields[name] ?? {};
+      const text = meaningOf(family, name, value);
+      const href = refersTo && recordHref(refersTo, row.business_id ?? '', value);
+      const kind = value === hidden ? 'text' : kindOf(family, name);
+      return [labelOf(family, name), <Value key={name} {...{ kind, name, value, text, href }} />];
+    }),
   );
 }
 
-function extraOf({ extra }: Row) {
-  const fields = extra && extra !== hidden ? (JSON.parse(extra) as Record<string, unknown>) : {};
-  const entries = Object.entries(fields);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, <code key={name}>{JSON.stringify(value)}</code>]),
-  );
-}
-
-function Value({ family, name, row }: { family: Family; name: string; row: Row }) {
-  const value = row[name]!;
+function kindOf(family: Family, name: string): ColumnKind {
   const { kind, refersTo } = family.fields[name] ?? {};
   const place = aliasKinds.find((kind) => placeFields[kind].includes(name));
-  if (value === hidden) return <>{value}</>;
-  if (place) return <Named kind={place} id={value} />;
-  if (refersTo) return <Id id={value} href={recordHref(refersTo, row.business_id ?? '', value)} />;
-  if (kind === 'time' || name === 'deleted_at') return <Moment at={new Date(value)} />;
-  if (kind === 'amount') return <Amount value={value} />;
-  if (family.people?.phones.includes(name)) return <Phone number={value} />;
-  if (kind === 'nested') return <code>{value}</code>;
-  return linkOf(value, name) ?? <>{meaningOf(family, name, value)}</>;
+  if (place) return place;
+  if (refersTo) return 'id';
+  if (family.people?.phones.includes(name)) return 'phone';
+  return kind === 'time' ? 'moment' : kind === 'amount' ? 'amount' : kind === 'nested' ? 'json' : 'text';
 }
 
 /** Undocumented names may be personal. */

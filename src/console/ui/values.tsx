@@ -1,7 +1,9 @@
 import { type ComponentChildren, Fragment } from 'preact';
-import { formatMoment, formatShort } from '../../common/local-times.ts';
+import { formatDay } from '../../common/days.ts';
+import { formatMoment, formatShort, parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount, titled, words } from '../../common/words.ts';
-import type { AliasKind } from '../../reconcile/aliases.ts';
+import type { ColumnKind } from '../../receiver/store/view-columns.ts';
+import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
 import { useVisit } from './context.ts';
 
 export * from '../../common/words.ts';
@@ -121,4 +123,45 @@ export function linkOf(value: string, name: string, text?: string) {
       {!text && <span class="unseen"> {words(name)}</span>}
     </a>
   );
+}
+
+interface ValueProps {
+  kind: ColumnKind;
+  name: string;
+  value: string;
+  /** What it is called. */
+  text?: string;
+  href?: string | undefined;
+}
+
+/** A value by the kind of its column. */
+export function Value({ kind, name, value, text = value, href }: ValueProps) {
+  const shown = () => {
+    if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
+    switch (kind) {
+      case 'amount':
+        return <Amount value={value} />;
+      case 'count':
+      case 'figure':
+        return formatCount(value);
+      case 'day':
+        return formatDay(value);
+      case 'moment':
+        return <Moment at={parseMoment(value)} />;
+      case 'state':
+        return <Badge state={value} />;
+      case 'phone':
+        return <Phone number={value} />;
+      case 'id':
+      case 'reference':
+        return <Id id={value} />;
+      case 'json':
+        return <code>{value}</code>;
+      case 'verbatim':
+        return text;
+      default:
+        return (!href && linkOf(value, name)) || text;
+    }
+  };
+  return href ? <a href={href}>{shown()}</a> : shown();
 }
