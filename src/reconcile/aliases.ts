@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { ServiceClient } from '../client/index.ts';
 import { businessesOfInbox } from '../receiver/store/columns.ts';
 import type { Db } from '../receiver/store/tables.ts';
@@ -48,8 +48,8 @@ export interface IdWithAlias {
   updated_by: string | null;
 }
 
-/** Ids of a page. */
-export const maxIds = 200;
+/** More ids are not listed: first those without a name. */
+const maxIds = 1_000;
 /** Receipts, and appointments, that are read for the ids of clinics and doctors: as many of each business. */
 const maxRecent = 20_000;
 
@@ -60,17 +60,8 @@ const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
     order by reporting.day(created_at) desc limit (select greatest(${maxRecent} / count(*), 20) from senders)
   ) newest`;
 
-/** Ids of businesses, of clinics and doctors in recent records, and with an alias, which come last: up to one more than `maxIds`. */
-export async function listIds(
-  db: Db,
-  { kind, text }: { kind?: string | undefined; text?: string | undefined },
-): Promise<IdWithAlias[]> {
-  const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  const conditions: RawBuilder<unknown>[] = [
-    sql`id <> '' and length(id) <= 200 and (sent.id is not null or alias is not null)`,
-  ];
-  if (kind) conditions.push(sql`kind = ${kind}`);
-  if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
+/** Ids of businesses, of clinics and doctors in recent records, and with an alias, which come last. */
+export async function listIds(db: Db): Promise<IdWithAlias[]> {
   const { rows } = await sql<IdWithAlias>`
     with senders as materialized (${sql.raw(businessesOfInbox)}), recent as materialized (
       ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
@@ -80,9 +71,8 @@ export async function listIds(
       union select 'doctor', doctor from recent
     )
     select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
-    where ${sql.join(conditions, sql` and `)} order by alias is not null, kind, id limit ${maxIds + 1}`.execute(
-    db,
-  );
+    where id <> '' and length(id) <= 200 and (sent.id is not null or alias is not null)
+    order by alias is not null, kind, id limit ${maxIds}`.execute(db);
   return rows;
 }
 

@@ -415,15 +415,16 @@ describe('a patient', () => {
     await officer
       .post(`${own}/erase`, { confirm: 'abcd' })
       .expect(303)
-      .expect('Location', '/console/patients');
+      .expect('Location', '/console/erasures');
     const left = await everything(coreOf(database));
     expect(left).not.toMatch(/Asha Canary|4711-abcd|own-7/);
     expect(left).toMatch(/Ravi/);
     expect(await database.rows('select net_amount from receipts where receipt_id = 1')).toEqual([
       { net_amount: '321' },
     ]);
-    const { text } = await officer.get('/patients');
+    const { text } = await officer.get('/erasures');
     expect(text).toContain('receipt 1');
+    expect(text).toContain('subject-privacy');
     await officer.get(own).expect(404);
     expect(await entries('erase')).toHaveLength(1);
   });

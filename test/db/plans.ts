@@ -150,7 +150,7 @@ function pagesOf(
   const places = { business: 'business-1', clinic: 'clinic-0-1', doctor: 'doctor-0-1' };
   const pathTo = (path: string, fields = {}) => hrefTo(path, fields).replace('/console', '');
   return [
-    ...['/today', '/hours', '/health', '/health?show=sessions', '/names', '/names?q=clinic', '/patients'],
+    ...['/today', '/hours', '/health', '/health?show=sessions', '/names', '/search', '/erasures'],
     ...lists.map((list) => `/${list.name}`),
     ...Object.entries(places).flatMap(([kind, place]) => [
       pathTo('/receipts', { [kind]: place }),

@@ -74,7 +74,7 @@ it.each([1_280, 360])(
       page.getByRole('link', { name: 'CSV for programs' }).click(),
     ]);
     expect(await readFile(await download.path(), 'utf8')).toContain(',450.5,');
-    for (const path of ['receipts', 'today', 'takings', 'patients']) {
+    for (const path of ['receipts', 'today', 'takings', 'search']) {
       await page.goto(`${url}/console/${path}`);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     }

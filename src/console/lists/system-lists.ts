@@ -78,6 +78,7 @@ export const systemLists: readonly List[] = [
     name: 'access-log',
     title: 'Access log',
     unit: ['entry', 'entries'],
+    tab: ['access-log', 'Entries'],
     role: 'privacy',
     // The hashes of a large download are not read.
     source: `(select entry, at, reporting.day(at) as day, coalesce(actor_name, actor) as who, actor, address, action, rows, subjects,
@@ -104,5 +105,17 @@ export const systemLists: readonly List[] = [
         },
       },
     },
+  }),
+  defineList({
+    name: 'erasures',
+    title: 'Erased patients',
+    unit: ['erasure', 'erasures'],
+    tab: ['access-log', 'Erased patients'],
+    role: 'privacy',
+    source: `(select id::text as certificate, actor as who, started_at, completed_at, reporting.day(started_at) as day,
+      (select string_agg(key || ' ' || value, ', ' order by key) from jsonb_each_text(counts)) as messages from receiver.erasures)`,
+    columns: 'started_at completed_at:badge who messages:note certificate:title',
+    order: 'started_at desc, certificate',
+    range: 'all',
   }),
 ];

@@ -5,35 +5,22 @@ import {
   type IdWithAlias,
   listIds,
   maxAliasLength,
-  maxIds,
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
-import { Chip } from '../ui/chips.tsx';
 import { hrefTo, useMay, visitOf } from '../ui/context.ts';
 import { PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { formatCount, Moment, Nothing, titled } from '../ui/values.tsx';
+import { Moment, Nothing, titled } from '../ui/values.tsx';
 
 const path = '/names';
 
 /** Names for the ids of businesses, clinics and doctors. */
 export const names: Page = (routes, { db, read, logAccess }) => {
-  routes.get(path, 'viewer', async (req, res) => {
-    const entered = readForm(req.query, { kind: oneOf(aliasKinds), text });
-    const page = { path, entered };
-    const kinds = aliasKinds.map((kind) => [kind, titled(kind)] as const);
-    const typed = [{ name: 'text', label: 'A part of the id or of the name' }];
-    const bar = (
-      <>
-        <Chip {...page} name="kind" choices={kinds} />
-        <Chip {...page} name="text" label="Id or name" fields={typed} />
-      </>
-    );
-    const ids = await read((tx) => listIds(tx, entered));
-    sendPage(res, 'Names', <Names ids={ids} action={hrefTo(path, entered)} />, { bar });
-  });
+  routes.get(path, 'viewer', async (_req, res) =>
+    sendPage(res, 'Names', <Names ids={await read(listIds)} />),
+  );
 
   routes.post(path, 'operator', async (req, res) => {
     const shape = { id: text, alias: text, seen: text, kind: oneOf(aliasKinds) };
@@ -48,37 +35,26 @@ export const names: Page = (routes, { db, read, logAccess }) => {
       );
     await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
     await changeAliases(db, [{ kind, id, alias }], visitOf(res).actor.id);
-    res.redirect(303, `${req.originalUrl}#${encodeURIComponent(`${kind}-${id}`)}`);
+    res.redirect(303, `${hrefTo(path)}#${encodeURIComponent(`${kind}-${id}`)}`);
   });
 };
 
-interface NamesProps {
-  ids: readonly IdWithAlias[];
-  /** Where its forms are posted, and lead back to: this page, with its filters. */
-  action: string;
-}
-
-function Names({ ids, action }: NamesProps) {
+function Names({ ids }: { ids: readonly IdWithAlias[] }) {
   const mayEdit = useMay('operator');
   return (
     <>
       <p class="note">
         All businesses, and the clinics and doctors of recent receipts and appointments; first those without a
         name. {mayEdit ? 'An empty name shows the id.' : 'To change names takes the role operator.'}
-        {ids.length > maxIds && ` These are the first ${formatCount(maxIds)}: filter them.`}
       </p>
       <Table
         label="Ids and their names"
-        rows={ids.slice(0, maxIds)}
-        empty="No matching ids."
+        rows={ids}
+        empty="No callback has named one yet."
         columns={[
           ['Kind', ({ kind }) => titled(kind), 'at-badge'],
           ['Id', ({ kind, id }) => <span id={`${kind}-${id}`}>{id}</span>, 'at-note'],
-          [
-            'Name',
-            (entry) => (mayEdit ? <NameForm {...entry} action={action} /> : (entry.alias ?? <Nothing />)),
-            'at-title',
-          ],
+          ['Name', (entry) => (mayEdit ? <NameForm {...entry} /> : (entry.alias ?? <Nothing />)), 'at-title'],
           ['Changed', ({ updated_at }) => <Moment at={updated_at} />],
           ['By', ({ updated_by }) => updated_by ?? <Nothing />],
         ]}
@@ -87,10 +63,10 @@ function Names({ ids, action }: NamesProps) {
   );
 }
 
-function NameForm({ kind, id, alias, action }: IdWithAlias & { action: string }) {
+function NameForm({ kind, id, alias }: IdWithAlias) {
   return (
     <PostForm
-      action={action}
+      action={hrefTo(path)}
       least="operator"
       values={{ kind, id, seen: alias ?? undefined }}
       class="actions"

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import type { RawBuilder } from 'kysely';
 import { z } from 'zod';
 import { dayMs } from '../../common/days.ts';
 import { parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount, formatCountOf, words } from '../../common/words.ts';
-import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
-import { listErasures } from '../../privacy/erasures.ts';
+import { erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { holdPatient, releasePatient } from '../../privacy/holds.ts';
 import * as privacy from '../../privacy/patient.ts';
 import type { Db } from '../../receiver/store/tables.ts';
@@ -15,7 +13,7 @@ import { listNamed } from '../lists/definitions.ts';
 import type { List } from '../lists/list.ts';
 import { type ListRow, queryRows, read as readAll } from '../lists/query.ts';
 import { Rows } from '../lists/rows.tsx';
-import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
+import { BadInput, type Page, PageNotFound } from '../page.ts';
 import { subjectsOfHandle } from '../patient-handle.ts';
 import { guid, readForm, text } from '../read-form.ts';
 import { hrefTo, useMay, useVisit, visitOf } from '../ui/context.ts';
@@ -24,19 +22,11 @@ import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Badge, Facts, Moment, Phone, Sums, sumOf } from '../ui/values.tsx';
 
-// A browser, or a proxy, waits for a minute or so.
-const answerAfterMs = 10_000;
-const maxErasures = 500;
 const maxShown = 200;
 
-/** Patients, for the desk; erasures, exports and holds, for privacy. No address has an id: see patient-handle.ts. */
+/** A patient, for the desk; erasures, exports and holds, for privacy. No address has an id: see patient-handle.ts. */
 export const patients: Page = (routes, core) => {
-  const { config, log, read } = core;
-
-  routes.get('/patients', 'desk', async (_req, res) => {
-    const erasures = hasRole(res, 'privacy') ? await listErasures(core.db, maxErasures) : undefined;
-    sendPage(res, 'Patients', <Patients erasures={erasures} />);
-  });
+  const { config, read } = core;
 
   const subjectsOf = (req: Request): string[] => {
     const subjects = subjectsOfHandle(config, String(req.params.handle));
@@ -82,12 +72,9 @@ export const patients: Page = (routes, core) => {
     const subjects = subjectsOf(req);
     if (confirm !== subjects[0]!.slice(-4))
       throw new BadInput('Nothing was erased: these are not the last four characters of the id. Go back.');
-    const erasing = erasePatient(core, visitOf(res).actor, subjects, { also });
-    const isDone = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
-    // It goes on, and a worker continues it if this process ends.
-    if (!isDone)
-      erasing.catch((err) => log.error({ err }, 'an erasure was interrupted; a worker continues it'));
-    res.redirect(303, hrefTo('/patients'));
+    // A worker continues it if this process ends.
+    await erasePatient(core, visitOf(res).actor, subjects, { also });
+    res.redirect(303, hrefTo('/erasures'));
   });
 };
 
@@ -117,47 +104,10 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
   };
 }
 
-function Patients({ erasures }: { erasures: Certificate[] | undefined }) {
-  return (
-    <>
-      <p>
-        The search above finds every patient, by a name, a phone or its last digits, or an id. Whoever came
-        today is in the <a href={hrefTo('/receipts', { range: 'today' })}>receipts</a> and the{' '}
-        <a href={hrefTo('/appointments')}>appointments</a>.
-      </p>
-      {erasures && <Erasures erasures={erasures} />}
-    </>
-  );
-}
-
 const inWords = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)
     .map(([name, count]) => `${words(name)} ${formatCount(count)}`)
     .join(', ');
-
-function Erasures({ erasures }: { erasures: readonly Certificate[] }) {
-  return (
-    <>
-      <h2>Erased patients</h2>
-      <p>
-        An erasure removes what is personal from the messages of a patient. Amounts and days stay. A resend
-        does not bring it back.
-      </p>
-      <Table
-        label="Erasures, newest first"
-        rows={erasures}
-        empty="No patient has been erased."
-        columns={[
-          ['Certificate', ({ id }) => id, 'at-title'],
-          ['Erased by', ({ actor }) => actor, 'at-note'],
-          ['Begun', ({ started_at }) => <Moment at={started_at} exact />, 'at-amount'],
-          ['Completed', ({ completed_at: at }) => (at ? <Moment at={at} exact /> : 'not yet'), 'at-badge'],
-          ['Messages', ({ counts }) => inWords(counts), 'wide'],
-        ]}
-      />
-    </>
-  );
-}
 
 interface PatientProps {
   subjects: readonly string[];
@@ -263,15 +213,12 @@ function PatientSums({ receipts }: Records) {
   return <Sums sums={sums} />;
 }
 
-/** Columns that say the same in each row, or that the record's page has. */
-const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'open_clearances', 'estimated_amount'];
-
 function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   if (rows.length === 0) return null;
-  const isSeveral = new Set(rows.map(({ business_id }) => business_id)).size > 1;
-  const names = [...list.columns, ...(isSeveral ? ['business_id'] : [])];
-  const columns = names.filter((column) => !hidden.includes(column));
-  const note = columns.find((column) => !['title', 'amount'].includes(list.phone[column] ?? ''))!;
+  // The record's page has it.
+  const columns = list.columns.filter((column) => column !== 'clinic_id');
+  // In place of the patient's name.
+  const note = columns.find((column) => !['name', 'mobile'].includes(column) && !list.phone[column])!;
   return (
     <>
       <h2>{list.title}</h2>

@@ -15,7 +15,8 @@ export const search: Page = (routes, core) => {
     const { q = '' } = readForm(req.query, { q: text });
     const isPersonal = hasRole(res, 'desk');
     const visit = visitOf(res);
-    const result = await find(core, q, { actor: visit.actor, mayNamePeople: isPersonal });
+    const reader = { actor: visit.actor, mayNamePeople: isPersonal };
+    const result = q ? await find(core, q, reader) : { persons: [], hits: [], isCut: false };
     const places = findPlaces(visit.aliases, q);
     const hrefs = [
       ...result.persons.map(({ subjects }) => visit.patientHref(subjects)),
@@ -24,7 +25,7 @@ export const search: Page = (routes, core) => {
     ];
     if (hrefs.length === 0 && uuid.test(q)) hrefs.push(hrefTo(`/callbacks/${q}`));
     if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
-    sendPage(res, 'Search', <Results {...result} places={places} />, { query: q });
+    sendPage(res, 'Search', <Results {...result} {...{ q, places }} />, { query: q });
   });
 };
 
@@ -43,7 +44,12 @@ function findPlaces(aliases: Aliases, text: string): Alias[] {
 
 const placeHref = ({ kind, id }: Alias) => hrefTo('/receipts', { [kind]: id });
 
-function Results({ persons, hits, places, isCut }: SearchResult & { places: readonly Alias[] }) {
+interface ResultsProps extends SearchResult {
+  q: string;
+  places: readonly Alias[];
+}
+
+function Results({ q, persons, hits, places, isCut }: ResultsProps) {
   const isPersonal = useMay('desk');
   const { patientHref } = useVisit();
   const isEmpty = persons.length + hits.length + places.length === 0;
@@ -51,7 +57,7 @@ function Results({ persons, hits, places, isCut }: SearchResult & { places: read
     <>
       {isEmpty && (
         <p class="empty">
-          Nothing was found. Search by{' '}
+          {q && 'Nothing was found. '}Search by{' '}
           {isPersonal ? 'words of a name, the last four digits of a phone, ' : ''}the number on a receipt or
           its end, an id, a doctor or a clinic.{!isPersonal && ' Patients take the role desk.'}
         </p>

@@ -7,7 +7,7 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
   Clinic: [
     ['Today', '/today'],
     ['Appointments', '/appointments', ['/booked', '/hours', '/records/appointment']],
-    ['Patients', '/patients', ['/search'], 'desk'],
+    ['Patients', '/search', ['/patients'], 'desk'],
     ['Receipts', '/receipts', ['/unpaid', '/deleted', '/failed', '/twice', '/records/receipt']],
     ['Takings', '/takings', ['/payments', '/takings-by-month', '/takings-by-doctor', '/takings-by-clinic']],
   ],
@@ -19,7 +19,7 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
   System: [
     ['Callbacks', '/callbacks', ['/rejected']],
     ['Health', '/health', ['/names']],
-    ['Access log', '/access-log', [], 'privacy'],
+    ['Access log', '/access-log', ['/erasures'], 'privacy'],
   ],
 };
 

@@ -49,7 +49,7 @@ const columns: Record<ColumnKind, string> = {
     inpatient_number flavour current_version previous_version`,
   number: 'receipt_number',
   day: 'day oldest_day newest_day',
-  moment: `issued_at updated_at deleted_at booked_at starts_at completed_at modified_at created_at prescribed_at requested_at paid_at
+  moment: `issued_at updated_at deleted_at booked_at started_at starts_at completed_at modified_at created_at prescribed_at requested_at paid_at
     admitted_at happened_at estimated_at event_time received_at stored_at last_received_at replayed_at first_seen last_seen from_at
     until_at hour at`,
   interval: 'present_gap',
@@ -64,7 +64,7 @@ const columns: Record<ColumnKind, string> = {
   flag: 'has_ended is_open out_of_the_ordinary',
   code: `month age kind type record patients change stage family reason source action actor additional_discount_type clearance_type
     open_clearance_types`,
-  verbatim: 'event last_event errors who',
+  verbatim: 'event last_event errors who messages certificate',
   state: 'status state',
   text: `remarks department value field error link_error due_date vaccines new_value alias doctor_name`,
   person: 'name patient_name billing_name',
@@ -98,6 +98,7 @@ const labels: Record<string, string> = {
   pdf_url: 'PDF',
   receipt_number: 'Receipt',
   refunded_amount: 'Of it went back',
+  started_at: 'Begun',
   starts_at: 'Time',
 };
 
