@@ -151,7 +151,7 @@ where amount <> 0;
 -- The kind is a constant, so that a condition on it reads one part alone.
 create or replace view reporting.takings as
 select business_id, receipt_id, day, to_char(day, 'YYYY-MM') as month, 'receipt' as kind, nullif(clinic_id, '') as clinic_id,
-       nullif(doctor_id, '') as doctor_id, 0::numeric as collected_amount, 0::numeric as refunded_amount, 1 as receipts, net_amount, due_amount
+       nullif(doctor_id, '') as doctor_id, 0::numeric as collected_amount, 0::numeric as refunded_amount, 1 as receipts, net_amount, greatest(due_amount, 0) as due_amount
 from reporting.receipts
 where not reporting.is_failed(status)
 union all

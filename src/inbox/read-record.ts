@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { RecordKey } from '../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
 import { unfitMark } from '../callbacks/parse.ts';
@@ -99,11 +100,52 @@ export async function readRecord(
     return {
       ...current!,
       row: current!.row ?? undefined,
+      name: current!.name ?? (await nameOnReceipt(client, businessId, current!.patient)),
       versions: versions.slice(0, maxVersions),
       isComplete: versions.length <= maxVersions,
       related,
       subjects: await patientsOf(client, [key]),
     };
+  });
+}
+
+/** An appointment has only the id of its patient. */
+async function nameOnReceipt(
+  client: pg.ClientBase,
+  businessId: string,
+  patient: string | null,
+): Promise<string | null> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from public.receipts where business_id = $1 and patient_oid = $2 and name <> ''
+     order by created_at desc nulls last limit 1`,
+    [businessId, patient],
+  );
+  return rows[0]?.name ?? null;
+}
+
+/** The events of callbacks, and whose their records are. */
+export async function describeCallbacks({ pool, families }: Core, ids: readonly string[]) {
+  return inTransaction(pool, snapshot, async (client) => {
+    const { rows } = await client.query<{ id: string; event: string } & RecordKey>(
+      `select id, event, family, business_id as "businessId", record_id as "recordId" from receiver.inbox where id = any($1)`,
+      [ids],
+    );
+    const texts = new Map<string, string>();
+    const subjects: string[] = [];
+    for (const family of families) {
+      const own = rows.filter((row) => row.family === family.name);
+      if (own.length === 0) continue;
+      const read = await readRows(client, family, own);
+      for (const [n, { id, event }] of own.entries())
+        texts.set(id, [event, read[n]!.name].filter(Boolean).join(', '));
+      subjects.push(
+        ...(await patientsOf(
+          client,
+          own.map((key) => ({ ...key, family })),
+        )),
+      );
+    }
+    return { texts, subjects };
   });
 }
 

@@ -404,6 +404,25 @@ describe('a patient', () => {
         await officer.post(`/patients/${handle}/${action}`).expect(404);
   });
 
+  it('has its name on an appointment, and others that an erasure may be about have theirs in its preview', async () => {
+    await store(
+      {
+        ...receipt(0, {}),
+        event: 'appointment.updated',
+        data: { appointment_id: 'a1', patient_id: '4711-abcd' },
+      },
+      receipt(3, { patient_oid: 'other', name: 'Ravi', remarks: 'sister of 4711-abcd' }),
+    );
+    const [{ business_id }] = (await database.rows('select business_id from appointments')) as [
+      { business_id: string },
+    ];
+    const { text } = await officer.get(`/records/appointment?business=${business_id}&id=a1`).expect(200);
+    expect(text).toContain(`<a href="/console${own}">Asha Canary</a>`);
+    expect((await officer.get(`${own}/erase`)).text).toContain('receipt.created, Ravi</a>');
+    const [ravi] = await database.rows(`select receiver.hash_of('p:platform:other') as hash`);
+    expect((await entries('reveal')).at(-1)!.subjects).toContain(ravi!.hash);
+  });
+
   it('is erased on the pages, after a preview and the end of the id', async () => {
     const preview = await officer.get(`${own}/erase`).expect(200);
     for (const shown of ['Asha Canary', 'receipt.created 1', 'last four characters of platform:4711-abcd'])

@@ -138,7 +138,10 @@ export interface Totals {
 
 export async function readTotals(db: Db, query: ListQuery): Promise<Totals> {
   const summed = columnsOf(query).filter((column) => column.summed);
-  const names = summed.map(({ name }) => sql`l.${sql.ref(name)}`);
+  // What was paid too much takes nothing from what is due elsewhere.
+  const counted = (name: string) =>
+    name === 'due_amount' ? sql`greatest(l.due_amount, 0) as due_amount` : sql`l.${sql.ref(name)}`;
+  const names = summed.map(({ name }) => counted(name));
   const sums = summed.map(({ name }) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
   const [totals] = await read(
     db,

@@ -91,9 +91,16 @@ function numberOf(kind: CellKind, value: string): number | undefined {
   return kind !== 'text' && /^-?\d{1,13}(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }
 
-function cell({ name, kind }: XlsxColumn, row: Row): string {
+/** What was paid too much takes nothing from what is due elsewhere. */
+const isCounted = ({ name, summed }: XlsxColumn, row: Row) =>
+  summed && !(name === 'due_amount' && Number(row[name]) < 0);
+
+/** What is not counted is a text, which no sum of a spreadsheet has. */
+function cell(column: XlsxColumn, row: Row): string {
+  const { name, kind, summed } = column;
   const value = row[name];
   if (value === null || value === undefined) return '<c/>';
+  if (summed && !isCounted(column, row)) return textCell(kind === 'amount' ? formatAmount(value) : value);
   const number = numberOf(kind, value);
   return number === undefined ? textCell(value) : `<c s="${styleOf(kind)}"><v>${number}</v></c>`;
 }
@@ -145,8 +152,8 @@ export async function* writeXlsx(name: string, columns: readonly XlsxColumn[], r
   let last = 1;
   for await (const row of rows) {
     last += 1;
-    columns.forEach(({ name, summed }, at) => {
-      if (summed) sums[at]! += Number(row[name] ?? 0);
+    columns.forEach((column, at) => {
+      if (isCounted(column, row)) sums[at]! += Number(row[column.name] ?? 0);
     });
     pending += `<row>${columns.map((column) => cell(column, row)).join('')}</row>`;
     if (pending.length < 65_536) continue;

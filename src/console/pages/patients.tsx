@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { dayMs } from '../../common/days.ts';
 import { parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount, formatCountOf, words } from '../../common/words.ts';
+import { describeCallbacks } from '../../inbox/read-record.ts';
 import { erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { holdPatient, releasePatient } from '../../privacy/holds.ts';
 import * as privacy from '../../privacy/patient.ts';
@@ -63,8 +64,12 @@ export const patients: Page = (routes, core) => {
   routes.get('/patients/:handle/erase', 'privacy', async (req, res) => {
     const props = await readPatient(req, res);
     const preview = await previewErasure(core, props.subjects);
+    const listed = [...preview.shared, ...preview.mentions.map(({ id }) => id)];
+    const { texts, subjects } = await describeCallbacks(core, listed);
+    if (listed.length > 0)
+      await core.logAccess(res, { action: 'reveal', subjects, filter: { erasure: true }, rows: texts.size });
     const { keepMs } = config.erasure;
-    sendPage(res, 'Erase a patient?', <ConfirmErasure {...{ ...props, preview, keepMs }} />);
+    sendPage(res, 'Erase a patient?', <ConfirmErasure {...{ ...props, preview, texts, keepMs }} />);
   });
   routes.post('/patients/:handle/erase', 'privacy', async (req, res) => {
     const shape = { confirm: text, also: z.preprocess((ids) => [ids].flat(), z.array(guid)) };
@@ -232,7 +237,14 @@ function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   );
 }
 
-function ConfirmErasure({ preview, keepMs, ...props }: PatientProps & { preview: Preview; keepMs: number }) {
+interface ConfirmProps extends PatientProps {
+  preview: Preview;
+  /** What the callbacks of the preview are. */
+  texts: ReadonlyMap<string, string>;
+  keepMs: number;
+}
+
+function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
   const { address, subjects, patient } = props;
   const { callbacks, shared, mentions } = preview;
   const label = `To confirm, the last four characters of ${subjects[0]!.slice(2)}`;
@@ -253,7 +265,7 @@ function ConfirmErasure({ preview, keepMs, ...props }: PatientProps & { preview:
           another patient’s, that patient loses them as well.
           {shared.slice(0, maxShown).map((id) => (
             <p key={id}>
-              <a href={hrefTo(`/callbacks/${id}`)}>{id}</a>
+              <a href={hrefTo(`/callbacks/${id}`)}>{texts.get(id) ?? id}</a>
             </p>
           ))}
         </section>
@@ -265,7 +277,9 @@ function ConfirmErasure({ preview, keepMs, ...props }: PatientProps & { preview:
         {mentions.map(({ id, where }) => (
           <p key={id}>
             <input type="checkbox" name="also" value={id} aria-label={id} />{' '}
-            <a href={hrefTo(`/${where === 'quarantine' ? 'rejected' : 'callbacks'}/${id}`)}>{id}</a>
+            <a href={hrefTo(`/${where === 'quarantine' ? 'rejected' : 'callbacks'}/${id}`)}>
+              {texts.get(id) ?? `Rejected message ${id}`}
+            </a>
           </p>
         ))}
         <Field name="confirm" label={label} required autocomplete="off" />

@@ -1,3 +1,4 @@
+import { strFromU8, unzipSync } from 'fflate';
 import { formatAmount } from '../../../src/common/words.ts';
 import { lists } from '../../../src/console/lists/definitions.ts';
 import { apply } from '../../db/apply.ts';
@@ -83,6 +84,24 @@ it('takings of doctors are compared with as many days before, also of one of who
   expect(sumsOf(text)).toBe('2 ₹65 ₹0 2 ₹200 ₹135');
   expect(textOf(text)).toContain('collected, −28 % against');
   expect(textOf(text)).toMatch(/here ₹65 – 2 ₹200 ₹135 ₹40 \+63 % gone ₹0 [– ]+ ₹50 −100 %/);
+});
+
+it('what was paid too much takes nothing from what is due: in Receipts, Unpaid and Excel', async () => {
+  const { app } = openApp(database, { reportTimezone: await makeItNoon(database) });
+  const days = [60, 61].map((days) => now - days * 86_400);
+  await apply(database, [
+    receipt(60, { net_amount: 100, amount_paid: 150, created_at: days[0], clinic_id: 'c-60' }),
+    receipt(61, { net_amount: 80, amount_paid: 50, created_at: days[1], clinic_id: 'c-60' }),
+  ]);
+  const visitor = await visitAs(app, database, ['desk']);
+  const query = '?range=all&clinic=c-60';
+  const sums = async (path: string) => sumsOf((await visitor.get(`${path}${query}`).expect(200)).text);
+  expect(await sums('/receipts')).toBe('2 ₹180 ₹200 ₹30');
+  expect(await sums('/unpaid')).toMatch(/₹30$/);
+  const { body } = await visitor.get(`/receipts/xlsx${query}`).responseType('blob');
+  const sheet = strFromU8(unzipSync(body)['xl/worksheets/sheet1.xml']!);
+  expect(sheet).toContain('-₹50');
+  expect(sheet).toMatch(/SUBTOTAL\([^)]*\)<\/f><v>30<\/v>/);
 });
 
 it('a failed receipt is listed by itself, and in no sum', async () => {
