@@ -6,12 +6,34 @@ import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { type Aliases, listAliases, noAliases } from '../reconcile/aliases.ts';
-import { createRoutes, type PageContext, PageNotFound } from './page.ts';
-import { pages } from './pages/index.ts';
+import { createRoutes, type Page, type PageContext, PageNotFound } from './page.ts';
+import { callbacks } from './pages/callbacks.tsx';
+import { health } from './pages/health.tsx';
+import { hours } from './pages/hours.tsx';
+import { listPages } from './pages/lists.tsx';
+import { messages } from './pages/messages.tsx';
+import { names } from './pages/names.tsx';
+import { patients } from './pages/patients.tsx';
+import { records } from './pages/records.tsx';
+import { search } from './pages/search.tsx';
+import { today } from './pages/today.tsx';
 import { sendError } from './send-error.tsx';
 import { requireSameOrigin } from './sign-in/origin.ts';
 import { addSignIn } from './sign-in/sign-in.tsx';
 import { visitOf } from './ui/context.ts';
+
+export const pages: readonly Page[] = [
+  today,
+  listPages,
+  hours,
+  patients,
+  search,
+  records,
+  callbacks,
+  messages,
+  health,
+  names,
+];
 
 const none = ["'none'"];
 const self = ["'self'"];

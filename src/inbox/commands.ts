@@ -5,7 +5,7 @@ import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { rebuildRows } from '../receiver/worker/rebuild.ts';
 import { replayDeliveries } from './list-deliveries.ts';
 import { readableBody } from './mask.ts';
-import { dropQuarantined, faultsOf, listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
+import { dropQuarantined, listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
 import { printQuery } from './sql.ts';
 
 const uuids = (text: string, others: string[] = []) => [...others, parseUuid(text)];
@@ -79,7 +79,7 @@ async function list({ db }: Core, { limit }: { limit: number }): Promise<void> {
     row.path,
     row.business_id,
     row.reason,
-    faultsOf(row),
+    row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n'),
     row.count,
     row.last_received_at,
     row.acknowledged ? 'yes' : '',

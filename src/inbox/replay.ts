@@ -1,5 +1,4 @@
 import { type Selectable, sql } from 'kysely';
-import type { FieldError } from '../callbacks/rejection.ts';
 import type { Core } from '../receiver/feature.ts';
 import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine-body.ts';
@@ -23,9 +22,6 @@ export const listQuarantine = (db: Db, { cause, limit }: { cause?: string; limit
     .orderBy('id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit!))
     .execute();
-
-export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string =>
-  errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
 /** `subjects`: the patients that its readable part names. */
 export async function readQuarantined({ db, families }: Core, id: string): Promise<Quarantined | undefined> {

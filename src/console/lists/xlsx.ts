@@ -1,4 +1,5 @@
 import { strToU8, Zip, ZipDeflate } from 'fflate';
+import { formatAmount } from '../ui/values.tsx';
 
 /** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
 export type CellKind = 'number' | 'amount' | 'date' | 'moment' | 'text';

@@ -21,7 +21,7 @@ import { oneOf, readForm } from '../read-form.ts';
 import { hrefTo } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
-import { Badge, Facts, formatCount, formatTimes, Moment, Named, Verbatim } from '../ui/values.tsx';
+import { Badge, Facts, formatCount, formatTimes, Moment, Named } from '../ui/values.tsx';
 import { RecordLink } from './records.tsx';
 
 /** A message on its page: a callback that is stored, or one that was rejected. */
@@ -56,7 +56,9 @@ export const messages: Page = (routes, core) => {
         <Facts facts={facts} />
         <h2>Message</h2>
         {maySee ? (
-          <Verbatim label="Message" text={text} />
+          <section class="verbatim" aria-label="Message" tabindex={0}>
+            <pre>{text}</pre>
+          </section>
         ) : (
           <p class="note">To read it takes the role desk.</p>
         )}

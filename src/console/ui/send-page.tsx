@@ -1,10 +1,10 @@
 import type { Response } from 'express';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import type { Role } from '../../common/config/value-types.ts';
 import { isAllowed } from '../roles.ts';
 import { hrefTo, useVisit, VisitContext, visitOf } from './context.ts';
 import { PostButton } from './forms.tsx';
-import { belongsTo, navigation } from './navigation.ts';
 import { formatCount, Moment } from './values.tsx';
 
 /** @param query what is searched for @param bar beside the title: filters, states, actions */
@@ -103,6 +103,32 @@ function Header({ query }: { query: string | undefined }) {
     </header>
   );
 }
+
+/** `path`: below /console, with the pages below it; `also`: of other pages that belong to it; `role`: default viewer. */
+type Entry = readonly [title: string, path: string, also?: readonly string[], role?: Role];
+
+const navigation: Readonly<Record<string, readonly Entry[]>> = {
+  Clinic: [
+    ['Today', '/today'],
+    ['Appointments', '/appointments', ['/booked', '/hours', '/records/appointment']],
+    ['Patients', '/search', ['/patients'], 'desk'],
+    ['Receipts', '/receipts', ['/unpaid', '/deleted', '/failed', '/twice', '/records/receipt']],
+    ['Takings', '/takings', ['/payments', '/takings-by-month', '/takings-by-doctor', '/takings-by-clinic']],
+  ],
+  'More lists': [
+    ['Admissions', '/admissions', ['/records/admission']],
+    ['Papers', '/papers', ['/records/consent_form', '/records/prescription', '/records/review_request']],
+    ['Payment links', '/payment-links', ['/records/payment_request']],
+  ],
+  System: [
+    ['Callbacks', '/callbacks', ['/rejected']],
+    ['Health', '/health', ['/names']],
+    ['Access log', '/access-log', ['/erasures'], 'privacy'],
+  ],
+};
+
+const belongsTo = ([, own, also = []]: Entry, path: string): boolean =>
+  [own, ...also].some((at) => path === at || path.startsWith(`${at}/`));
 
 function Navigation({ path }: { path: string }) {
   const { roles, problems } = useVisit();

@@ -94,14 +94,6 @@ export function Sums({ sums }: { sums: readonly { value: ComponentChildren; labe
   );
 }
 
-export function Verbatim({ label, text }: { label: string; text: string }) {
-  return (
-    <section class="verbatim" aria-label={label} tabindex={0}>
-      <pre>{text}</pre>
-    </section>
-  );
-}
-
 export function Amount({ value }: { value: number | string | null | undefined }) {
   return value == null || value === '' ? <Nothing /> : formatAmount(value);
 }
