@@ -58,7 +58,9 @@ describe('each page', () => {
     // A search for its id lists both.
     deliveries = await store(one!, ...others, { ...one!, business_id: 'other' });
     [delivery = ''] = deliveries;
-    const stored = await database.rows('select family, business_id, record_id from receiver.inbox');
+    const stored = await database.rows(
+      'select family, business_id, record_id from receiver.inbox order by received_at',
+    );
     listed = String(stored.find(({ business_id }) => business_id === 'other')!.record_id);
     records = stored.map(
       ({ family, business_id, record_id }) =>

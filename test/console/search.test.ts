@@ -25,6 +25,8 @@ it('what a search finds alone is opened: a patient, a record, a message, a clini
   expect(await opened('JA-77')).toMatch(/^\/records\/receipt\?.*id=1$/);
   expect(await opened(id!)).toBe(`/callbacks/${id}`);
   expect(await opened('lake')).toBe('/receipts?clinic=c-1');
+  // The patient's id.
+  expect(await opened('161234567890123')).toBe(await opened('8722'));
   for (const text of ['rao', 'nobody']) expect(await opened(text)).toBeUndefined();
 });
 

@@ -1,6 +1,7 @@
 import { wordsOf } from '../../common/plain-text.ts';
 import { uuid } from '../../common/words.ts';
 import { describeMatch, search as find, type Hit, type SearchResult } from '../../inbox/find.ts';
+import { identifyPatient, UnclearPatient } from '../../privacy/patient.ts';
 import { type Alias, type Aliases, aliasKinds } from '../../reconcile/aliases.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
@@ -23,6 +24,12 @@ export const search: Page = (routes, core) => {
       ...result.hits.map((hit) => recordHref(hit.family.name, hit.businessId, hit.id)),
       ...places.map(placeHref),
     ];
+    if (hrefs.length === 0 && q && isPersonal) {
+      const patient = await identifyPatient(core, visit.actor, [q]).catch((error) => {
+        if (!(error instanceof UnclearPatient)) throw error;
+      });
+      if (patient) hrefs.push(visit.patientHref(patient));
+    }
     if (hrefs.length === 0 && uuid.test(q)) hrefs.push(hrefTo(`/callbacks/${q}`));
     if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
     sendPage(res, 'Search', <Results {...result} {...{ q, places }} />, { query: q });
@@ -86,9 +93,9 @@ function Results({ q, persons, hits, places, isCut }: ResultsProps) {
         heading
         rows={hits}
         columns={[
-          ['Record', (hit) => <RecordLink {...hit} />, 'at-title'],
+          ['Record', linkTo, 'at-title'],
           ...(isPersonal ? people : []),
-          ['Billed', ({ row }) => <Amount value={row?.net_amount} />, 'n at-amount'],
+          ['Billed', ({ amount }) => <Amount value={amount} />, 'n at-amount'],
           ['Business', ({ businessId }) => <Named kind="business" id={businessId} />],
           ['Newest event', ({ at }) => <Moment at={at} />],
           ['Found by', describeMatch, 'at-badge'],
@@ -98,6 +105,10 @@ function Results({ q, persons, hits, places, isCut }: ResultsProps) {
     </>
   );
 }
+
+const linkTo = ({ family, number, ...hit }: Hit) => (
+  <RecordLink {...{ family, ...hit }} row={{ [family.printedNumber ?? '']: number }} />
+);
 
 const people: readonly Column<Hit>[] = [
   ['Patient', ({ name }) => name ?? <Nothing />, 'at-note'],
