@@ -1,12 +1,10 @@
 /** Why a body is in the quarantine. */
-export const quarantineReasons = [
-  'not_json',
-  'unsupported_media',
-  'invalid',
-  'wrong_family',
-  'refused_by_database',
-] as const;
-export type QuarantineReason = (typeof quarantineReasons)[number];
+export type QuarantineReason =
+  | 'not_json'
+  | 'unsupported_media'
+  | 'invalid'
+  | 'wrong_family'
+  | 'refused_by_database';
 
 /** A fault of a callback: its place (a JSON pointer) and what is expected there, never the value. */
 export interface FieldError {

@@ -25,13 +25,10 @@ export function PostForm({ action, least, values = {}, children, class: name, la
   );
 }
 
-/** @param kind its style: the main action of the page, or one that destroys */
-export function PostButton({ text, kind, ...form }: PostFormProps & { text: string; kind?: 'main' | 'bad' }) {
+export function PostButton({ text, ...form }: PostFormProps & { text: string }) {
   return (
     <PostForm {...form}>
-      <button type="submit" class={kind}>
-        {text}
-      </button>
+      <button type="submit">{text}</button>
     </PostForm>
   );
 }
