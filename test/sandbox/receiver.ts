@@ -14,11 +14,7 @@ export async function startReceiver(
   respond: (request: ReceivedRequest, response: ServerResponse, count: number) => void,
 ) {
   const requests: ReceivedRequest[] = [];
-  let open = 0;
-  let maxOpen = 0;
   const { url, stop } = await startServer(async (request, response) => {
-    maxOpen = Math.max(maxOpen, ++open);
-    response.on('close', () => open--);
     const received = { path: request.url ?? '', headers: request.headers, body: await buffer(request) };
     requests.push(received);
     respond(received, response, requests.length);
@@ -27,7 +23,6 @@ export async function startReceiver(
     url,
     urlOf: registeredUrls(url),
     requests,
-    maxOpen: () => maxOpen,
     close: stop,
   };
 }

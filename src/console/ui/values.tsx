@@ -148,7 +148,7 @@ export function Value({ kind, name, value, text = value, href }: ValueProps) {
       case 'reference':
         return <Id id={value} />;
       case 'json':
-        return <code>{value}</code>;
+        return text === value ? <code>{value}</code> : text;
       case 'verbatim':
         return text;
       default:
