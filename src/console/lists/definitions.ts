@@ -183,12 +183,12 @@ export const lists: readonly List[] = [
     // A left join, so that the days of the payments come first.
     source: `(select p.*, r.receipt_number, r.name, r.mobile from reporting.payments p
       left join public.receipts r using (business_id, receipt_id))`,
-    columns: `paid_at amount:amount kind:badge receipt_number:title name:note mobile ${places}`,
+    columns: `paid_at:badge amount:amount kind receipt_number:title name:note mobile ${places}`,
     also: 'business_id receipt_id day patient_id delivery_id',
     links: toReceipt,
     order: 'paid_at desc, business_id, receipt_id, delivery_id',
     range: 'today',
-    choices: { kind: { payment: 'Payments', refund: 'Refunds' } },
+    choices: { kind: { payment: 'Payment', refund: 'Refund' } },
   }),
   defineList({
     name: 'papers',

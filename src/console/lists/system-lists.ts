@@ -66,7 +66,7 @@ export const systemLists: readonly List[] = [
         (select string_agg(ltrim(replace(e->>'path', '/data/', ''), '/') || ' ' || (e->>'message'), '; ') from jsonb_array_elements(errors) e)
           as errors, ${causeOfRejection} as cause
       from receiver.quarantine where replayed_at is null)`,
-    columns: 'last_received_at:note family:title errors:badge times:amount',
+    columns: 'last_received_at:amount family:title errors:note times',
     also: 'quarantine_id business_id reason',
     links: { last_received_at: ({ quarantine_id }) => hrefTo(`/rejected/${quarantine_id}`) },
     order: 'last_received_at desc, quarantine_id',

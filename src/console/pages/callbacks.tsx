@@ -106,8 +106,8 @@ function Causes({ causes }: { causes: readonly Cause[] }) {
             <>
               {titleOf(cause.family)}: {describeFaults(cause)}{' '}
               <small>
-                <Named kind="business" id={business} />
-                {businesses > 1 && ` and ${formatCount(businesses - 1)} more`}, since <Moment at={since} />
+                {business && <Named kind="business" id={business} />}
+                {businesses > 1 && ` and ${formatCount(businesses - 1)} more`} since <Moment at={since} />
               </small>
             </>
           ),
