@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely';
 import { z } from 'zod';
 import { dayMs } from '../../common/days.ts';
 import { parseMoment } from '../../common/local-times.ts';
-import { formatAmount, formatCount, formatCountOf, words } from '../../common/words.ts';
+import { formatAmount, formatCount, formatCountOf } from '../../common/words.ts';
 import { describeCallbacks } from '../../inbox/read-record.ts';
 import { erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { holdPatient, releasePatient } from '../../privacy/holds.ts';
@@ -108,11 +108,6 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
     papers: await rowsOf('papers', privacy.isRecordOf(callbacks, 'record')),
   };
 }
-
-const inWords = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .map(([name, count]) => `${words(name)} ${formatCount(count)}`)
-    .join(', ');
 
 interface PatientProps {
   subjects: readonly string[];
@@ -247,10 +242,11 @@ interface ConfirmProps extends PatientProps {
 function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
   const { address, subjects, patient } = props;
   const { callbacks, shared, mentions } = preview;
+  const messages = Object.entries(callbacks).map(([event, count]) => `${event} ${formatCount(count)}`);
   const label = `To confirm, the last four characters of ${subjects[0]!.slice(2)}`;
   return (
     <>
-      <Facts facts={{ ...knownAs(props), Messages: inWords(callbacks) }} />
+      <Facts facts={{ ...knownAs(props), Messages: messages.join(', ') }} />
       <p>
         What is personal in these messages is removed for good, and does not come back with a resend. Amounts
         and days stay.{' '}
@@ -263,11 +259,14 @@ function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
         <section class="warning">
           <b>{formatCountOf(shared.length, ['message has', 'messages have'])} another id, too.</b> If it is
           another patient’s, that patient loses them as well.
-          {shared.slice(0, maxShown).map((id) => (
-            <p key={id}>
-              <a href={hrefTo(`/callbacks/${id}`)}>{texts.get(id) ?? id}</a>
-            </p>
-          ))}
+          <p>
+            {shared.slice(0, maxShown).map((id, n) => (
+              <span key={id}>
+                {n > 0 && ' · '}
+                <a href={hrefTo(`/callbacks/${id}`)}>{texts.get(id) ?? id}</a>
+              </span>
+            ))}
+          </p>
         </section>
       )}
       <PostForm action={`${address}/erase`} least="privacy" label="Erase">
