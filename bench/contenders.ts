@@ -35,7 +35,12 @@ const program = (name: string) => [
 ];
 
 // As in bin/start.sh, which takes no options of the receiver.
-const v8Options = ['--heap-growing-percent=120', '--max-semi-space-size=8', '--v8-pool-size=1'];
+const v8Options = [
+  '--heap-growing-percent=120',
+  '--max-semi-space-size=8',
+  '--v8-pool-size=1',
+  '--no-flush-bytecode',
+];
 
 /** The receiver of a folder in which it is built, this one or another version of it. */
 export function receiverOf(name: string, folder: string): Contender {
