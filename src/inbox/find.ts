@@ -20,7 +20,7 @@ import { type FamilyRecord, hasPublicKey, patientsOf } from './read-record.ts';
 
 /** In the order in which they are shown. */
 const kindsOfMatch = ['number', 'id', 'phone', 'name'] as const;
-export type FoundBy = (typeof kindsOfMatch)[number];
+type FoundBy = (typeof kindsOfMatch)[number];
 
 export interface Hit extends FamilyRecord {
   by: FoundBy;

@@ -25,7 +25,7 @@ export const maxCounted = 100_000;
 /** Every value as a text. */
 export type ListRow = Readonly<Record<string, string | null>>;
 
-export interface ListFilter {
+interface ListFilter {
   /** Days such as 2026-11-22, both included. */
   from?: string | undefined;
   to?: string | undefined;
