@@ -47,12 +47,12 @@ const timeoutMs = 10_000;
 const connections = 10;
 
 /** Sends callbacks as the platform does (section 4.5), each once. */
-export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
+export async function sendCallbacks(callbacks: readonly Callback[], options: SendOptions): Promise<Summary> {
   const { rate, onSent, signal } = options;
   const beganAt = performance.now();
   const outcomes: Record<string, number> = {};
   const counts = { callbacks: 0, acknowledged: 0 };
-  const queue = each(callbacks);
+  const queue = callbacks.values();
   const sendNext = async () => {
     for (const callback of queue) {
       if (signal?.aborted) break;
@@ -66,11 +66,6 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   };
   await Promise.all(Array.from({ length: rate ? 1 : connections }, sendNext));
   return { ...counts, outcomes, seconds: (performance.now() - beganAt) / 1000 };
-}
-
-/** One iterator for several loops. */
-function* each(callbacks: Iterable<Callback>) {
-  yield* callbacks;
 }
 
 async function post(callback: Callback, options: SendOptions) {
