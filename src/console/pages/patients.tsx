@@ -64,7 +64,7 @@ export const patients: Page = (routes, core) => {
   routes.get('/patients/:handle/erase', 'privacy', async (req, res) => {
     const props = await readPatient(req, res);
     const preview = await previewErasure(core, props.subjects);
-    const listed = [...preview.shared, ...preview.mentions.map(({ id }) => id)];
+    const listed = [...preview.shared.slice(0, maxShown), ...preview.mentions.map(({ id }) => id)];
     const { texts, subjects } = await describeCallbacks(core, listed);
     if (listed.length > 0)
       await core.logAccess(res, { action: 'reveal', subjects, filter: { erasure: true }, rows: texts.size });
