@@ -31,7 +31,7 @@ export interface List {
   links?: Links;
   /** The words for a value. */
   words?: Readonly<Record<string, (value: string) => string>>;
-  /** A row has all that is equal in this column, and sums in the others. It is compared with as many days before. */
+  /** A row has all that is equal in this column, and sums in the others. It is compared with the days before. */
   groupBy?: string;
   /** Its rows may be ten minutes old. */
   isKept?: true;

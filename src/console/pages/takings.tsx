@@ -25,7 +25,7 @@ export function createRecall<T>() {
   };
 }
 
-/** Groups of a list of takings, beside those of as many days before, below a picture of thirteen months. */
+/** Groups of a list of takings, beside those of the days before, below a picture of thirteen months. */
 export function createTakings(timezone: string) {
   const recall = createRecall<ListRow[]>();
   const readKept = (db: Db, { list, filter, ...query }: ListQuery) =>
@@ -55,7 +55,7 @@ export function createTakings(timezone: string) {
   };
 }
 
-/** Of a month, or its beginning, those of the month before; of other days as many before. */
+/** The same days of the month before, for a month or its beginning; as many days before, for others. */
 function daysBefore(from: string, to: string): [from: string, to: string] {
   const last = addDays(from, -1);
   if (monthStart(to) !== from) return [addDays(from, -daysBetween(from, to) - 1), last];
