@@ -8,7 +8,7 @@ const [ivBytes, tagBytes] = [12, 16];
 export function patientHandle(config: SignInSecrets, subjects: readonly string[]): string {
   const key = deriveKey(config, 'patient');
   const text = JSON.stringify(subjects.map((subject) => subject.slice(2)));
-  // Of the text: the same patient has the same address, and no two texts share an iv.
+  // Made of the text: the same patient has the same address, and no two texts share an iv.
   const iv = createHmac('sha256', deriveKey(config, 'patient iv')).update(text).digest().subarray(0, ivBytes);
   const cipher = createCipheriv(algorithm, key, iv);
   const content = [cipher.update(text), cipher.final()];

@@ -31,7 +31,7 @@ export interface Hit extends FamilyRecord {
   /** The printed number. */
   number: string | null;
   amount: string | null;
-  /** Of the patient; null where people may not be named. */
+  /** The patient's; null where people may not be named. */
   name: string | null;
   phone: string | null;
   /** The platform's id. */
@@ -60,7 +60,7 @@ export interface SearchResult {
   isCut: boolean;
 }
 
-/** Of each question to a table: so few digits do not hide the record with that id behind the numbers that end so. */
+/** The limit of each question to a table: numbers that end in a few digits do not hide the record with that id. */
 const maxHits = 100;
 const timeoutMs = 5_000;
 

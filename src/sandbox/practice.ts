@@ -9,7 +9,7 @@ export interface Doctor {
 interface Clinic {
   id: string;
   name: string;
-  /** Of the numbers of its receipts. */
+  /** Before the numbers of its receipts. */
   prefix: string;
 }
 

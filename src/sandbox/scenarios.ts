@@ -15,7 +15,7 @@ interface Visit {
   lead: number;
   startsAt: number;
   clock: () => number;
-  /** Of its receipt. */
+  /** The number of its receipt. */
   number: () => string;
 }
 

@@ -20,7 +20,7 @@ const kinds = {
   count: { summed: true },
   /** A number whose sum says nothing. */
   figure: {},
-  /** Of 1. */
+  /** A part of 1. */
   share: {},
   flag: {},
   /** A short text of the platform, or of the receiver. */

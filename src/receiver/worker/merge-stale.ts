@@ -55,7 +55,7 @@ export async function mergeStale(
       const { rows } = await client.query<RecordKey>(`fetch ${maxRecords} from changed`);
       if (rows.length === 0) return first.start;
       const { written, waited } = await mergeRecords(options, rows, true);
-      // Of what was stored meanwhile, a row may differ.
+      // A row differs rightly where a callback was stored meanwhile.
       count += Math.max(0, written - waited);
     }
   }).finally(() => signal?.removeEventListener('abort', end));
