@@ -76,9 +76,6 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
   );
 }
 
-/** Names that are links; of more, one is selected. */
-const maxLinks = 200;
-
 interface PlaceProps {
   kind: AliasKind;
   path: string;
@@ -89,11 +86,7 @@ interface PlaceProps {
 function PlaceChip({ kind, ...page }: PlaceProps) {
   const names = [...useVisit().aliases[kind]];
   if (names.length === 0 && !page.entered[kind]) return null;
-  const offered =
-    names.length > maxLinks
-      ? { fields: [{ name: kind, label: titled(kind), options: names }] }
-      : { choices: names };
-  return <Chip {...page} name={kind} {...offered} />;
+  return <Chip {...page} name={kind} choices={names} />;
 }
 
 /** Pages that are no lists, and stand among the tabs of some. */

@@ -46,27 +46,15 @@ export interface FormField {
   autocomplete?: string;
   type?: 'text' | 'password' | 'date';
   value?: string | undefined;
-  /** One of these is selected. */
-  options?: readonly (readonly [value: string, title: string])[];
 }
 
-/** An input, or a select, with its label. Its id is no other's: two forms of a page may have fields of one name. */
-export function Field({ label, type = 'text', options, ...field }: FormField) {
+/** An input with its label. Its id is no other's: two forms of a page may have fields of one name. */
+export function Field({ label, type = 'text', ...field }: FormField) {
   const id = useId();
   return (
     <div>
       <label for={id}>{label}</label>
-      {options ? (
-        <select name={field.name} id={id}>
-          {options.map(([value, title]) => (
-            <option key={value} value={value} selected={value === field.value}>
-              {title}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input {...field} id={id} type={type as 'text'} />
-      )}
+      <input {...field} id={id} type={type as 'text'} />
     </div>
   );
 }
