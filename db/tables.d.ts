@@ -76,7 +76,7 @@ export interface Functions {
   'reporting.day': Date | null;
   'reporting.hour': Date | null;
   'reporting.is_failed': boolean | null;
-  'reporting.name_words': string | null;
+  'reporting.name_lexemes': string | null;
   'reporting.number_key': string | null;
   'reporting.phone_key': string | null;
   'reporting.receipt_state': string | null;

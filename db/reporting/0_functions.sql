@@ -49,8 +49,8 @@ create or replace function reporting.phone_key(phone text) returns bigint
 -- As a search compares texts, see src/common/plain-text.ts.
 create or replace function reporting.number_key(number text) returns text
   language sql immutable parallel safe return {{number_key}};
-create or replace function reporting.name_words(name text) returns text
-  language sql immutable parallel safe return {{name_words}};
+create or replace function reporting.name_lexemes(name text) returns tsvector
+  language sql immutable parallel safe return {{name_lexemes}};
 
 comment on function reporting.timezone   is 'The time zone of the reports (REPORT_TIMEZONE)';
 comment on function reporting.day        is 'The day of a moment, in the time zone of the reports';
@@ -61,4 +61,4 @@ comment on function reporting.is_failed  is 'Whether a receipt has the status FA
 comment on function reporting.receipt_state is 'What became of a receipt: failed, deleted, paid, part_paid or unpaid; null: no amount is known';
 comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal, in digits of any script; null: it is none';
 comment on function reporting.number_key is 'A printed number without case, spaces and signs, with ASCII digits: JA-2671 is ja2671';
-comment on function reporting.name_words is 'The words of a name, each behind a blank: with marks as blanks, and without them';
+comment on function reporting.name_lexemes is 'The words of a name without case: with marks as blanks, and without them';

@@ -3,16 +3,8 @@
 -- takes one of them, as it did while the table was small. With another function inside, an index needs another question.
 do $do$
 declare
-  one      record;
-  trigrams text;
+  one record;
 begin
-  begin
-    create extension if not exists pg_trgm with schema public;
-  exception
-    when insufficient_privilege or feature_not_supported or undefined_file then
-      raise notice 'The index of names is left out: this user may not create the extension pg_trgm, or the server lacks it.';
-  end;
-  select quote_ident(nspname) into trigrams from pg_extension join pg_namespace n on n.oid = extnamespace where extname = 'pg_trgm';
   for one in
     select name, table_name, format('%s: %s %s, %s', question, table_name, definition, reporting.timezone()) as about, definition
     from (values
@@ -55,11 +47,10 @@ begin
       ('access_log_at', 'public.access_log', 'What is older than it is kept?', 'using brin (at)'),
       {{search_indexes}}
     ) as indexes (name, table_name, question, definition)
-    where trigrams is not null or definition not like '%gin_trgm_ops%'
   loop
     if obj_description(to_regclass(split_part(one.table_name, '.', 1) || '.' || one.name), 'pg_class') is distinct from one.about then
       execute format('drop index if exists %s.%I', split_part(one.table_name, '.', 1), one.name);
-      execute format('create index %I on %s %s', one.name, one.table_name, replace(one.definition, 'gin_trgm_ops', trigrams || '.gin_trgm_ops'));
+      execute format('create index %I on %s %s', one.name, one.table_name, one.definition);
       execute format('comment on index %s.%I is %L', split_part(one.table_name, '.', 1), one.name, one.about);
     end if;
   end loop;

@@ -45,12 +45,17 @@ export const wordsOf = (text: string): [string[], string[]] =>
     string[],
   ];
 
-/** SQL for a text by its words: each behind a blank, where marks are blanks, and where they are nothing. */
-export const wordsIn = (expression: string) =>
-  plainOf(
-    expression,
+// In characters: also where they become more of them. PostgreSQL's longest word has 2,046 bytes.
+const maxName = 500;
+
+/** SQL for the words of a name, without case: where marks are blanks, and where they are nothing. */
+export const wordsIn = (expression: string) => {
+  const texts = plainOf(
+    `left(${expression}, ${maxName})`,
     (text) =>
-      `' ' || translate(${text}, ${markList}, '${' '.repeat(marks.length)}') || ' ' || translate(${text}, ${markList}, '')`,
+      `translate(left(${text}, ${maxName}), ${markList}, '${' '.repeat(marks.length)}') || ' ' || translate(left(${text}, ${maxName}), ${markList}, '')`,
   );
+  return `array_to_tsvector(array_remove(string_to_array(lower(${texts}), ' '), ''))`;
+};
 
 export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');

@@ -15,7 +15,7 @@ import {
 } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { nameWords, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
+import { nameLexemes, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
 import { type FamilyRecord, hasPublicKey, patientsOf } from './read-record.ts';
 
 /** In the order in which they are shown. */
@@ -201,14 +201,17 @@ function byPerson(family: Family, term: string) {
   }
   if (!isName(term)) return [];
   // A name has every word, or words that begin so; the second list has the marks of the term as nothing.
-  const lists = wordsOf(term);
-  const values = lists.flatMap((words) => words.map((word) => `% ${startOf(word)}`));
-  const isNamed = (text: string) => {
-    let n = 0;
-    const all = lists.map((words) => words.map(() => `${nameWords(text)} ilike $${++n}`).join(' and '));
-    return `(${all.join(' or ')})`;
-  };
-  return [scan(family, 'name', any(names, isNamed), values)];
+  const query = wordsOf(term)
+    .map((words) => `(${words.map((word) => `'${word}':*`).join(' & ')})`)
+    .join(' | ');
+  return [
+    scan(
+      family,
+      'name',
+      any(names, (text) => `${nameLexemes(text)} @@ lower($1)::tsquery`),
+      [query],
+    ),
+  ];
 }
 
 /** How a record was found, for people: the digits of its id may be the printed number of another one. */

@@ -169,13 +169,6 @@ const all: ReadCheck[] = [
     detail: (row) => `New in the last 7 days: ${row.count}, such as ${row.some}`,
     todo: 'Nothing is lost. See reporting.schema_drift, and whether a report needs the new field or value',
   }),
-  check('names', 'warn', {
-    ok: 'Names have an index',
-    title: 'A search by name reads every receipt',
-    query: sql<Fault>`select where to_regclass('public.receipts_name') is null`,
-    detail: () => 'It takes long where there are millions, and ends after five seconds',
-    todo: 'Have an administrator of the database run create extension pg_trgm, then run receiver migrate',
-  }),
   check('silence', 'warn', {
     ok: 'No business lacks five callbacks that it used to send',
     title: 'A business lacks callbacks that it used to send',

@@ -18,6 +18,7 @@ const types: Record<string, string> = {
   jsonb: 'unknown',
   bytea: 'Buffer',
   'text[]': 'string[]',
+  tsvector: 'string',
 };
 
 function typeOf(name: string): string {

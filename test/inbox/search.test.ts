@@ -5,12 +5,10 @@ import { describeMatch, search } from '../../src/inbox/find.ts';
 import { readDelivery } from '../../src/inbox/list-deliveries.ts';
 import { maskRow, readableBody } from '../../src/inbox/mask.ts';
 import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
-import { readDatabaseChecks } from '../../src/operations/database-checks.ts';
 import { listAccess } from '../../src/privacy/audit.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { identifyPatient } from '../../src/privacy/patient.ts';
-import type { Core, RunningCore } from '../../src/receiver/feature.ts';
-import { migrate } from '../../src/receiver/store/migrate.ts';
+import type { Core } from '../../src/receiver/feature.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -201,6 +199,13 @@ it('a name is found by its words in any order and script, with any punctuation',
     expect([text, await found(text)]).toEqual([text, []]);
 });
 
+it('a name of any length is stored, and found by its beginning', async () => {
+  for (const [n, letter] of ['x', '\ufdfa', '\u{20000}'].entries())
+    await store(person(n, `P${n}`, '1', { name: letter.repeat(60_000) }));
+  expect(await found('xxxx')).toEqual(['p:platform:P0']);
+  expect(await found('\u{20000}'.repeat(99))).toEqual(['p:platform:P2']);
+});
+
 it('a record of a person is listed too where its number was found, and a search says where there is more', async () => {
   await store(
     person(1, 'P1', '9800008722', { receipt_number: 'JA-8722' }),
@@ -236,19 +241,6 @@ it('a record with an id is listed beside any number of records whose printed num
   );
   const { hits, isCut } = await search(core, '777', { actor, mayNamePeople: false });
   expect([hits[0]!.number, hits.at(-1)!.recordId, isCut]).toEqual(['A-0777', '777', true]);
-});
-
-it('names are found without the extension pg_trgm, too; a check says so until a migration has made the index', async () => {
-  const names = async () => {
-    const checks = await readDatabaseChecks({ ...core, pool: database.pool } as RunningCore);
-    return checks.find(({ name }) => name === 'names')!.status;
-  };
-  await store(receipt(1, asha));
-  expect(await names()).toBe('ok');
-  await database.rows('drop extension pg_trgm cascade');
-  expect([await names(), await found('rao')]).toEqual(['warn', ['p:platform:P1']]);
-  await migrate(database.db, families, core.log);
-  expect([await names(), await found('rao')]).toEqual(['ok', ['p:platform:P1']]);
 });
 
 it('an erased person is found nowhere', async () => {

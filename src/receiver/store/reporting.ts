@@ -26,7 +26,7 @@ export async function readReporting(families: readonly Family[], timezone: strin
       .map((name, n) => `${values[n]} as ${quoted(name)}`)
       .join(', '),
     number_key: numberKeyOf('number'),
-    name_words: wordsIn('name'),
+    name_lexemes: wordsIn('name'),
     search_indexes: searchIndexesOf(families),
     views: array(viewsOf(text)),
     tables: array(families.map(tableOf)),
@@ -38,12 +38,11 @@ export async function readReporting(families: readonly Family[], timezone: strin
 const viewsOf = (text: string) =>
   [...text.matchAll(/create or replace view (\S+) as/g)].map(([, name]) => name!);
 
-/** With the roles that have rights: one that was made since has none yet, and a dump may be restored without them; and the extension. */
+/** With the roles that have rights: one that was made since has none yet, and a dump may be restored without them. */
 async function hashOf(tx: Db, text: string): Promise<string> {
   const { rows } = await sql`
     select rolname, has_schema_privilege(rolname, to_regnamespace('reporting'), 'usage') as has_rights
-    from pg_roles where rolname = any(${roles})
-    union all select extname, true from pg_extension where extname = 'pg_trgm' order by 1`.execute(tx);
+    from pg_roles where rolname = any(${roles}) order by 1`.execute(tx);
   return hash('sha256', JSON.stringify([text, rows]));
 }
 

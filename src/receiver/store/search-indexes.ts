@@ -7,7 +7,7 @@ export const reversedNumber = (expression: string) =>
   `reverse(reporting.number_key(${expression})) collate "C"`;
 export const reversedPhone = (expression: string) =>
   `reverse(reporting.phone_key(${expression})::text) collate "C"`;
-export const nameWords = (expression: string) => `reporting.name_words(${expression})`;
+export const nameLexemes = (expression: string) => `reporting.name_lexemes(${expression})`;
 
 /** SQL for rows of the indexes in db/reporting/6_indexes.sql. */
 export function searchIndexesOf(families: readonly Family[]): string {
@@ -32,11 +32,7 @@ export function searchIndexesOf(families: readonly Family[]): string {
         row(path, 'Whose phone number is this, or ends so?', (value) => `(${reversedPhone(value)})`),
       ),
       ...names.map((path) =>
-        row(
-          path,
-          'Who is called so, without accents?',
-          (value) => `using gin (${nameWords(value)} gin_trgm_ops)`,
-        ),
+        row(path, 'Who is called so, without accents?', (value) => `using gin (${nameLexemes(value)})`),
       ),
     ];
   });
