@@ -95,8 +95,11 @@ async function runOnce(
         if (performance.now() - renewedAt > leaseMs / 2) lost.abort();
       });
   }, leaseMs / 6);
+  const signal = AbortSignal.any([stop, lost.signal]);
+  // Each change that is being sent listens, too.
+  setMaxListeners(0, signal);
   try {
-    await run(AbortSignal.any([stop, lost.signal]));
+    await run(signal);
   } finally {
     clearInterval(timer);
   }
