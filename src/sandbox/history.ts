@@ -2,9 +2,9 @@ import type { Family } from '../callbacks/families/family.ts';
 import { families as documented } from '../callbacks/families/index.ts';
 import { newPractice, type Practice } from './practice.ts';
 import { hexId, type Random, seededRandom } from './random.ts';
-import { type Scenario, startScenario } from './scenarios.ts';
-import { minute, planPast, startOfDay } from './schedule.ts';
-import type { Fields } from './visit.ts';
+import { stepsOf } from './scenarios.ts';
+import { planPast, startOfDay } from './schedule.ts';
+import { createEmit, type Fields } from './visit.ts';
 
 export interface Envelope {
   readonly event: string;
@@ -36,11 +36,6 @@ export interface CallbacksOptions {
 
 export const families: readonly Family[] = documented.filter(({ name }) => name !== 'other');
 
-interface Turn {
-  at: number;
-  scenario: Scenario;
-}
-
 /** The business of a seed. */
 export const practiceOf = (seed: number, random = seededRandom(seed)): Practice =>
   newPractice(random, `6${String(seed).padStart(14, '0')}`);
@@ -49,46 +44,29 @@ export const practiceOf = (seed: number, random = seededRandom(seed)): Practice 
  * Eight believable weeks of a business, in order. On a day the same options give the same callbacks; no two have the same
  * content, even without their `timestamp`. Other seeds give other businesses.
  */
-export function callbacks({ count, ...options }: CallbacksOptions): Callback[] {
-  const past = [...history(options)];
-  return past.slice(Math.max(0, past.length - (count ?? past.length)));
-}
-
-function* history(options: CallbacksOptions): Generator<Callback, void> {
-  const { seed, end = Date.now() } = options;
+export function callbacks({ seed, end = Date.now(), count, ...options }: CallbacksOptions): Callback[] {
   const wanted = options.families ?? families.filter(({ path }) => path.isBasic);
   const random = seededRandom(seed);
   const practice = practiceOf(seed, random);
   const [client_id, business_id] = [hexId(random), practice.businessId];
-  const beginnings = planPast(random, practice, startOfDay(end, -56), end);
-  const scenarioOptions = { clock: () => now, families: wanted };
-  // The earliest is the last.
-  const turns: Turn[] = [];
-  const enqueue = (turn: Turn) => {
-    let place = turns.length;
-    while (place > 0 && turns[place - 1]!.at <= turn.at) place -= 1;
-    turns.splice(place, 0, turn);
-  };
+  const steps = planPast(random, practice, startOfDay(end, -56), end)
+    .flatMap((beginning) => {
+      const emit = createEmit(random, beginning, wanted);
+      return stepsOf(random, beginning, wanted).map((step) => ({ ...step, emit }));
+    })
+    .filter(({ at }) => at <= end)
+    .sort((a, b) => a.at - b.at);
   let now = 0;
-  let next = beginnings.next();
-
-  for (;;) {
-    while (!next.done && (turns.length === 0 || next.value.at <= turns.at(-1)!.at)) {
-      enqueue({ at: next.value.at, scenario: startScenario(random, next.value, scenarioOptions) });
-      next = beginnings.next();
-    }
-    const turn = turns.pop();
-    if (!turn || turn.at > end) return;
+  const past = steps.flatMap(({ at, event, changes, emit }) => {
     // At least a millisecond: the times of two versions of a receipt must differ.
-    now = Math.max(now + 1, turn.at);
-    const { done, value } = turn.scenario.next();
-    if (done) continue;
-    enqueue(typeof value === 'number' ? { ...turn, at: turn.at + value * minute } : turn);
-    if (typeof value !== 'object') continue;
-    const { family, event, data, ...transaction } = value;
+    now = Math.max(now + 1, at);
+    const emitted = emit(now, event, changes);
+    if (!emitted) return [];
+    const { family, data, ...transaction } = emitted;
     const envelope = { event, ...timesOf(family, now, random), client_id, business_id, ...transaction, data };
-    yield { family, event, body: JSON.stringify(envelope), envelope };
-  }
+    return [{ family, event, body: JSON.stringify(envelope), envelope }];
+  });
+  return past.slice(Math.max(0, past.length - (count ?? past.length)));
 }
 
 function timesOf({ name }: Family, now: number, random: Random) {

@@ -1,73 +1,80 @@
 import { callbackEvents, type Family } from '../callbacks/families/family.ts';
 import { hexId, type Random } from './random.ts';
 import { type Beginning, minute, timeAfterDays } from './schedule.ts';
-import { createEmit, type Emit, type ScenarioEvent, type VisitOptions } from './visit.ts';
+import type { Fields } from './visit.ts';
 
-/** What happens at a clinic: events, and minutes that pass; undefined: an event that is not wanted. */
-export type Scenario = Generator<ScenarioEvent | number | undefined, void>;
+/** An event, in milliseconds since 1970. */
+interface Step {
+  at: number;
+  event: string;
+  changes?: Fields | undefined;
+}
+
+/** What happens at a clinic from a time on. */
+interface Plan {
+  random: Random;
+  now: number;
+  steps: Step[];
+}
+
+const wait = (plan: Plan, minutes: number) => {
+  plan.now += minutes * minute;
+};
+
+const happen = ({ now, steps }: Plan, event: string, changes?: Fields) =>
+  void steps.push({ at: now, event, changes });
 
 const inRupees = (paise: number) => paise / 100;
 
-interface Visit {
-  random: Random;
-  emit: Emit;
-  /** Minutes from the booking to the appointment. */
-  lead: number;
-  startsAt: number;
-  clock: () => number;
-  /** The number of its receipt. */
-  number: () => string;
-}
-
-function* visit({ random, emit, lead, startsAt, clock, number }: Visit): Scenario {
-  const status = (value: string) => emit('appointment.statuschange', { status: value });
-  yield emit('appointment.created', { start_time: startsAt / 1000 });
-  let left = lead;
-  function* waitUntil(minutesBefore: number) {
-    yield Math.max(0, left - minutesBefore);
-    left = Math.min(left, minutesBefore);
-  }
-  yield* waitUntil(lead - 2);
-  if (random.chance(0.1)) yield emit('appointment.updated', { action: 'updated' });
-  yield* waitUntil(random.between(60, 120));
-  if (random.chance(0.08)) return void (yield status(random.pick(['CN', 'CND', 'CNS'])));
-  yield* waitUntil(random.between(-40, 80) / 10);
+function visit(plan: Plan, startsAt: number) {
+  const { random } = plan;
+  const status = (value: string) => happen(plan, 'appointment.statuschange', { status: value });
+  const waitUntil = (minutesBefore: number) => {
+    plan.now = Math.max(plan.now, startsAt - minutesBefore * minute);
+  };
+  happen(plan, 'appointment.created', { start_time: startsAt / 1000 });
+  wait(plan, 2);
+  if (random.chance(0.1)) happen(plan, 'appointment.updated', { action: 'updated' });
+  waitUntil(random.between(60, 120));
+  if (random.chance(0.08)) return status(random.pick(['CN', 'CND', 'CNS']));
+  waitUntil(random.between(-40, 80) / 10);
   if (random.chance(0.07)) {
-    yield 30;
-    return void (yield status('NS'));
+    wait(plan, 30);
+    return status('NS');
   }
-  yield status('CK');
-  yield random.between(1, 6);
+  status('CK');
+  wait(plan, random.between(1, 6));
   if (random.chance(0.1))
-    yield emit('appointment.assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
-  yield status('OG');
-  yield random.between(5, 15);
-  if (random.chance(0.15)) yield* consentForm(random, emit);
+    happen(plan, 'appointment.assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
+  status('OG');
+  wait(plan, random.between(5, 15));
+  if (random.chance(0.15)) consentForm(plan);
   const hasPrescription = random.chance(0.7);
-  if (hasPrescription) yield* prescription(random, emit);
-  yield status(hasPrescription ? 'CM' : 'CMNP');
-  yield random.between(1, 4);
+  if (hasPrescription) prescription(plan);
+  status(hasPrescription ? 'CM' : 'CMNP');
+  wait(plan, random.between(1, 4));
   const bill = newBill(random);
-  yield* issue(bill, number(), random, emit);
+  issue(plan, bill);
   if (random.chance(0.3)) {
-    yield 60;
-    yield emit(random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request');
+    wait(plan, 60);
+    happen(plan, random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request');
   }
-  yield* settle(bill, random, emit, clock);
+  settle(plan, bill);
 }
 
-function* consentForm(random: Random, emit: Emit): Scenario {
-  yield emit('mcert.created');
-  yield 1;
+function consentForm(plan: Plan): void {
+  const { random } = plan;
+  happen(plan, 'mcert.created');
+  wait(plan, 1);
   const url = `https://files.invalid/${hexId(random)}`;
-  if (random.chance(0.4)) yield emit('mcert.updated', { url: `${url}.pdf`, sendurlpdf: `${url}-send.pdf` });
+  if (random.chance(0.4)) happen(plan, 'mcert.updated', { url: `${url}.pdf`, sendurlpdf: `${url}-send.pdf` });
 }
 
-function* prescription(random: Random, emit: Emit): Scenario {
-  yield emit('prescription.created', { current_version: 'v1', previous_version: '' });
-  yield 2;
+function prescription(plan: Plan): void {
+  happen(plan, 'prescription.created', { current_version: 'v1', previous_version: '' });
+  wait(plan, 2);
   const updated = { action: 'updated', current_version: 'v2', previous_version: 'v1' };
-  if (random.chance(0.1)) yield emit('prescription.updated', updated);
+  if (plan.random.chance(0.1)) happen(plan, 'prescription.updated', updated);
 }
 
 /** In paise. */
@@ -98,9 +105,9 @@ const amountsOf = (bill: Bill) => ({
 });
 
 /** A receipt (section 2.2), sometimes corrected. */
-function* issue(bill: Bill, receipt_number: string, random: Random, emit: Emit): Scenario {
-  yield emit('receipt.created', {
-    receipt_number,
+function issue(plan: Plan, bill: Bill): void {
+  const { random } = plan;
+  happen(plan, 'receipt.created', {
     receipt_amount: inRupees(bill.amount),
     ...amountsOf(bill),
     payment_id: null,
@@ -108,34 +115,36 @@ function* issue(bill: Bill, receipt_number: string, random: Random, emit: Emit):
     remarks: random.pick(['', '', '', 'Paid at the desk', 'अगली बार शेष']),
   });
   if (!random.chance(0.05)) return;
-  yield 3;
-  yield emit('receipt.updated', { remarks: `Corrected ${random.between(1, 99)}` });
+  wait(plan, 3);
+  happen(plan, 'receipt.updated', { remarks: `Corrected ${random.between(1, 99)}` });
 }
 
 /** What becomes of a receipt: dues are requested and paid, some money goes back, and some receipts are deleted. */
-function* settle(bill: Bill, random: Random, emit: Emit, clock: () => number): Scenario {
-  const later = (maxDays: number) =>
-    (timeAfterDays(random, clock(), random.between(1, maxDays)) - clock()) / minute;
+function settle(plan: Plan, bill: Bill) {
+  const { random } = plan;
+  const waitDays = (maxDays: number) => {
+    plan.now = timeAfterDays(random, plan.now, random.between(1, maxDays));
+  };
   if (random.chance(0.04)) {
-    yield later(1);
-    return void (yield emit('receipt.deleted', { archive: 1 }));
+    waitDays(1);
+    return happen(plan, 'receipt.deleted', { archive: 1 });
   }
   if (dueOf(bill) === 0 && random.chance(0.03)) {
-    yield later(5);
+    waitDays(5);
     const refund = Math.min(bill.paid, random.between(2, 6) * 5_000);
     bill.discount += refund;
     bill.paid -= refund;
-    return void (yield emit('receipt.updated', amountsOf(bill)));
+    return happen(plan, 'receipt.updated', amountsOf(bill));
   }
   if (dueOf(bill) > 0 && random.chance(0.3))
-    yield emit('receipt_payment.requested', { net_amount: inRupees(dueOf(bill)) });
+    happen(plan, 'receipt_payment.requested', { net_amount: inRupees(dueOf(bill)) });
   while (dueOf(bill) > 0 && random.chance(0.7)) {
-    yield later(20);
+    waitDays(20);
     bill.paid += random.chance(0.8) ? dueOf(bill) : Math.ceil(dueOf(bill) / 2);
     const reference = hexId(random);
     const { amount_paid, amount_due } = amountsOf(bill);
     const payment = { payment_id: `pay_${reference}`, payment_link: `https://pay.invalid/${reference}` };
-    yield emit('receipt.updated', { ...payment, amount_paid, amount_due });
+    happen(plan, 'receipt.updated', { ...payment, amount_paid, amount_due });
   }
 }
 
@@ -149,12 +158,12 @@ const familiesOfVisits = [
 ];
 
 /** A record of each of these families: its events, as the family lists them. */
-function* recordsOf(families: readonly Family[], random: Random, emit: Emit): Scenario {
+function recordsOf(plan: Plan, families: readonly Family[]): void {
   for (const family of families)
     for (const event of callbackEvents(family)) {
-      if (family.events[event] === 'deleted' && !random.chance(0.1)) continue;
-      yield emit(event);
-      yield 30;
+      if (family.events[event] === 'deleted' && !plan.random.chance(0.1)) continue;
+      happen(plan, event);
+      wait(plan, 30);
     }
 }
 
@@ -167,13 +176,11 @@ function groupsOf(families: readonly Family[]): Family[][] {
   return admissions.length > 0 ? [...groups, admissions] : groups;
 }
 
-export function startScenario(random: Random, beginning: Beginning, options: VisitOptions): Scenario {
-  const emit = createEmit(random, beginning, options);
-  const { at, startsAt, practice, doctor } = beginning;
-  if (startsAt !== undefined) {
-    const number = () => `${doctor.clinic.prefix}-${practice.nextReceipt++}`;
-    return visit({ random, emit, startsAt, number, lead: (startsAt - at) / minute, clock: options.clock });
-  }
-  const groups = groupsOf(options.families);
-  return recordsOf(groups.length > 0 ? random.pick(groups) : [], random, emit);
+/** What happens from a beginning on, in order. */
+export function stepsOf(random: Random, { at, startsAt }: Beginning, families: readonly Family[]): Step[] {
+  const plan: Plan = { random, now: at, steps: [] };
+  const groups = groupsOf(families);
+  if (startsAt !== undefined) visit(plan, startsAt);
+  else if (groups.length > 0) recordsOf(plan, random.pick(groups));
+  return plan.steps;
 }

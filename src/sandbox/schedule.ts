@@ -65,7 +65,7 @@ export function planPast(random: Random, practice: Practice, start: number, end:
       beginnings.push({ at, practice, doctor: random.pick(practice.doctors) });
     }
   }
-  return beginnings.sort((a, b) => a.at - b.at).values();
+  return beginnings.sort((a, b) => a.at - b.at);
 }
 
 /** An opening hour some days later. */

@@ -5,21 +5,14 @@ import type { Beginning } from './schedule.ts';
 
 export type Fields = Record<string, unknown>;
 
-export interface ScenarioEvent {
+interface Emitted {
   family: Family;
-  event: string;
   transaction_id?: string;
   data: Fields;
 }
 
-/** An event of the visit's record of the event's family: its sample with all changes so far. */
-export type Emit = (event: string, changes?: Fields) => ScenarioEvent | undefined;
-
-export interface VisitOptions {
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
-  readonly families: readonly Family[];
-}
+/** The visit's record of the event's family: its sample with all changes so far; undefined: the family is not wanted. */
+type Emit = (now: number, event: string, changes?: Fields) => Emitted | undefined;
 
 interface VisitRecord {
   data: Fields;
@@ -64,33 +57,34 @@ const sampleFor = cached((family: Family) => {
 });
 
 /** A visit of one patient. */
-export function createEmit(random: Random, beginning: Beginning, { clock, families }: VisitOptions): Emit {
-  const { practice } = beginning;
+export function createEmit(random: Random, beginning: Beginning, families: readonly Family[]): Emit {
+  const { practice, doctor } = beginning;
   const replace = createReplace(random, beginning);
   const records = new Map<Family, VisitRecord>();
 
-  function makeRecord(family: Family): VisitRecord {
-    const { fields, key = '' } = family;
+  function makeRecord(family: Family, firstMs: number): VisitRecord {
+    const { name, fields, key = '' } = family;
     const [data, transaction] = JSON.parse(replace(sampleFor(family).json));
     if (fields[key]?.kind === 'integer') data[key] = practice.nextNumber++;
-    return { data, transaction, firstMs: clock(), lastMs: 0 };
+    if (name === 'receipt') data.receipt_number = `${doctor.clinic.prefix}-${practice.nextReceipt++}`;
+    return { data, transaction, firstMs, lastMs: 0 };
   }
 
-  return (event, changes = {}) => {
+  return (now, event, changes = {}) => {
     const family = families.find(({ events }) => Object.hasOwn(events, event));
     if (!family) return undefined;
     const { data: sample } = sampleFor(family);
     const { fields, changeTime = '' } = family;
     const isTime = (name: string) => fields[name]?.kind === 'time' && name !== agreedTime;
-    const record = records.get(family) ?? makeRecord(family);
+    const record = records.get(family) ?? makeRecord(family, now);
     records.set(family, record);
     // Versions within a second would have no order, but for times in milliseconds.
-    record.lastMs = Math.max(clock(), Number(sample[changeTime]) > 1e11 ? 0 : record.lastMs + 1_000);
+    record.lastMs = Math.max(now, Number(sample[changeTime]) > 1e11 ? 0 : record.lastMs + 1_000);
     const { data, transaction, firstMs, lastMs } = record;
     Object.assign(data, changes);
     for (const name of Object.keys(data))
       if (isTime(name) && data[name] != null)
         data[name] = spelled(sample[name], firstTimes.includes(name) ? firstMs : lastMs);
-    return { family, event, ...transaction, data: { ...data } };
+    return { family, ...transaction, data: { ...data } };
   };
 }
