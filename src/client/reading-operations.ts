@@ -29,25 +29,6 @@ export const appointment = z.object({
 
 const day = z.iso.date().describe('YYYY-MM-DD');
 
-export const listAppointmentsRequest = z.strictObject({
-  start_date: day,
-  end_date: day.describe('At most 7 days after start_date'),
-  page_no: z.int().min(0).describe('From 0'),
-});
-
-/** Null counts as no appointments; a page with fewer than 30 is the last. */
-export const listAppointmentsResponse = z.object({
-  appointments: z.array(appointment).nullable().transform(orEmpty),
-});
-
-export const directoryResponse = z.object({
-  data: z.object({
-    business: z.object({ business_id: id, name: text }).nullish(),
-    clinics: listOf(z.object({ clinic_id: id, name: text, doctors: listOf(id) })),
-    doctors: listOf(z.object({ doctor_id: id, name: text, pic: text })),
-  }),
-});
-
 const reads = { group: 'reading', method: 'GET' } as const;
 
 export default {
@@ -55,11 +36,26 @@ export default {
   listAppointments: {
     ...reads,
     path: 'dr/v1/appointment',
-    request: listAppointmentsRequest,
-    response: listAppointmentsResponse,
+    request: z.strictObject({
+      start_date: day,
+      end_date: day.describe('At most 7 days after start_date'),
+      page_no: z.int().min(0).describe('From 0'),
+    }),
+    // Null counts as no appointments; a page with fewer than 30 is the last.
+    response: z.object({ appointments: z.array(appointment).nullable().transform(orEmpty) }),
   },
   /** The names of the business, its clinics and doctors. */
-  directory: { ...reads, path: 'dr/v1/business/entities', response: directoryResponse },
+  directory: {
+    ...reads,
+    path: 'dr/v1/business/entities',
+    response: z.object({
+      data: z.object({
+        business: z.object({ business_id: id, name: text }).nullish(),
+        clinics: listOf(z.object({ clinic_id: id, name: text, doctors: listOf(id) })),
+        doctors: listOf(z.object({ doctor_id: id, name: text, pic: text })),
+      }),
+    }),
+  },
 } as const satisfies Record<string, Operation>;
 
 export type Appointment = z.output<typeof appointment>;

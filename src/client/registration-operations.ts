@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Operation, text, type WithRaw } from './operation.ts';
+import { type Operation, text } from './operation.ts';
 
 // Responses require only skip_state, and svc at abha_end: an OTP works once, so rejecting a response that lacks a hint
 // would cost the user a registration.
@@ -68,37 +68,7 @@ export const registrationHeaders = z.strictObject({
   'X-Hip-Id': headerValue.describe('Partner HIP identifier'),
 });
 
-export const verifyAadhaarOtpRequest = z.strictObject({
-  mobile: z
-    .string()
-    .regex(/^[0-9]{10}$/, 'must be a 10-digit mobile number')
-    .describe('10-digit mobile number for the new ABHA; may differ from the one linked to the Aadhaar'),
-  otp: z.string().min(1).describe('OTP received on the mobile number'),
-  txn_id: transactionId,
-});
-
-export const createAddressByMobileRequest = z.strictObject({
-  abha_address: address.describe('Address to create'),
-  profile: profileRequest,
-  txn_id: transactionId,
-});
-
-export const createAddressByAadhaarRequest = z.strictObject({
-  abha_address: address.describe('Address to go with the ABHA number'),
-  txn_id: transactionId,
-});
-
 const hint = text.describe('Hint for the mobile number');
-
-export const verifyAadhaarOtpResponse = byState({
-  abha_profiles: z.array(abhaProfile).nullish(),
-  hint,
-  txn_id: text.describe('Transaction id, required for the next call'),
-});
-
-export const createAddressByMobileResponse = byState({ success: z.boolean().nullish() });
-
-export const createAddressByAadhaarResponse = byState({ hint, txn_id: text.describe('Transaction id') });
 
 /** A response as a union on skip_state: it has a service identifier at the end. */
 function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -130,32 +100,43 @@ export default {
   verifyAadhaarOtp: {
     ...registers,
     path: `${path}/aadhaar/verify`,
-    request: verifyAadhaarOtpRequest,
-    response: verifyAadhaarOtpResponse,
+    request: z.strictObject({
+      mobile: z
+        .string()
+        .regex(/^[0-9]{10}$/, 'must be a 10-digit mobile number')
+        .describe('10-digit mobile number for the new ABHA; may differ from the one linked to the Aadhaar'),
+      otp: z.string().min(1).describe('OTP received on the mobile number'),
+      txn_id: transactionId,
+    }),
+    response: byState({
+      abha_profiles: z.array(abhaProfile).nullish(),
+      hint,
+      txn_id: text.describe('Transaction id, required for the next call'),
+    }),
   },
   /** Section 4.2. */
   createAddressByMobile: {
     ...registers,
     path: `${path}/mobile/create-phr`,
-    request: createAddressByMobileRequest,
-    response: createAddressByMobileResponse,
+    request: z.strictObject({
+      abha_address: address.describe('Address to create'),
+      profile: profileRequest,
+      txn_id: transactionId,
+    }),
+    response: byState({ success: z.boolean().nullish() }),
   },
   /** Section 4.3. */
   createAddressByAadhaar: {
     ...registers,
     path: `${path}/aadhaar/create-phr`,
-    request: createAddressByAadhaarRequest,
-    response: createAddressByAadhaarResponse,
+    request: z.strictObject({
+      abha_address: address.describe('Address to go with the ABHA number'),
+      txn_id: transactionId,
+    }),
+    response: byState({ hint, txn_id: text.describe('Transaction id') }),
   },
 } as const satisfies Record<string, Operation>;
 
-export type ProfileRequest = z.input<typeof profileRequest>;
 export type Profile = z.output<typeof profile>;
 export type AbhaProfile = z.output<typeof abhaProfile>;
 export type ServiceIdentifier = z.output<typeof serviceIdentifier>;
-export type VerifyAadhaarOtpRequest = z.input<typeof verifyAadhaarOtpRequest>;
-export type VerifyAadhaarOtpResponse = WithRaw<z.output<typeof verifyAadhaarOtpResponse>>;
-export type CreateAddressByMobileRequest = z.input<typeof createAddressByMobileRequest>;
-export type CreateAddressByMobileResponse = WithRaw<z.output<typeof createAddressByMobileResponse>>;
-export type CreateAddressByAadhaarRequest = z.input<typeof createAddressByAadhaarRequest>;
-export type CreateAddressByAadhaarResponse = WithRaw<z.output<typeof createAddressByAadhaarResponse>>;

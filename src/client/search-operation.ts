@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Operation, text, type WithRaw } from './operation.ts';
+import { type Operation, text } from './operation.ts';
 
 const anyObject = z.record(z.string(), z.unknown()).nullish();
 
@@ -31,28 +31,22 @@ export const labTest = z.object({
   preparation: text,
 });
 
-/** Sections 4.4 and 8, with the documented defaults. */
-export const searchRequest = z.strictObject({
-  q: z.string().min(1).describe('Search query'),
-  limit: z.int().min(1).max(100).default(10).describe('Maximum number of results'),
-  s_type: z.enum(['drug', 'lab']).default('drug'),
-});
-
-/** Section 4.4: both arrays are required; which one is filled is not shown. */
-export const searchResponse = z.object({ drugs: z.array(drug), lab_tests: z.array(labTest) });
-
 export default {
   /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
   searchDrugsAndLabs: {
     group: 'search',
     method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
-    request: searchRequest,
-    response: searchResponse,
+    // Sections 4.4 and 8, with the documented defaults.
+    request: z.strictObject({
+      q: z.string().min(1).describe('Search query'),
+      limit: z.int().min(1).max(100).default(10).describe('Maximum number of results'),
+      s_type: z.enum(['drug', 'lab']).default('drug'),
+    }),
+    // Both arrays are required; which one is filled is not shown.
+    response: z.object({ drugs: z.array(drug), lab_tests: z.array(labTest) }),
   },
 } as const satisfies Record<string, Operation>;
 
 export type Drug = z.output<typeof drug>;
 export type LabTest = z.output<typeof labTest>;
-export type SearchRequest = z.input<typeof searchRequest>;
-export type SearchResponse = WithRaw<z.output<typeof searchResponse>>;

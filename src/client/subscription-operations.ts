@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { callbackEvents } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import { id, type Operation, orEmpty, text, type WithRaw } from './operation.ts';
+import { id, type Operation, orEmpty, text } from './operation.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
 
@@ -24,27 +24,6 @@ export const subscription = z.object({
   updated_by: unknown,
 });
 
-/** Null counts as no subscriptions. */
-export const listSubscriptionsResponse = z.object({
-  data: z.array(subscription).nullable().transform(orEmpty),
-  msg: unknown,
-});
-
-/** Without a signing key, callbacks are not signed. */
-export const createSubscriptionRequest = z.strictObject({
-  endpoint: notEmpty.describe('Where callbacks are sent to; at most one subscription each'),
-  event_names: z.array(notEmpty).min(1).optional(),
-  signing_key: notEmpty.optional().describe('Secret: signs the callbacks'),
-  protocol: notEmpty.optional().describe('http, https, …'),
-});
-
-export const createSubscriptionResponse = z.object({ id: id.nullish(), status: unknown });
-
-export const deleteSubscriptionRequest = z.strictObject({
-  // Not . or ..: in a path these name another resource, even if percent-encoded.
-  id: z.string().regex(/^(?!\.{1,2}$)\P{Cs}+$/u, 'must be the id of a subscription'),
-});
-
 const ofSubscriptions = {
   group: 'subscriptions',
   path: 'notification/v1/connect/webhook/subscriptions',
@@ -52,25 +31,35 @@ const ofSubscriptions = {
 
 export default {
   /** Retried like the search. The response contains the signing keys: do not log it. */
-  listSubscriptions: { ...ofSubscriptions, method: 'GET', response: listSubscriptionsResponse },
+  listSubscriptions: {
+    ...ofSubscriptions,
+    method: 'GET',
+    // Null counts as no subscriptions.
+    response: z.object({ data: z.array(subscription).nullable().transform(orEmpty), msg: unknown }),
+  },
   /** Not retried once it may have reached the platform. Rejected (400) if the endpoint has a subscription already. */
   createSubscription: {
     ...ofSubscriptions,
     method: 'POST',
-    request: createSubscriptionRequest,
-    response: createSubscriptionResponse,
+    // Without a signing key, callbacks are not signed.
+    request: z.strictObject({
+      endpoint: notEmpty.describe('Where callbacks are sent to; at most one subscription each'),
+      event_names: z.array(notEmpty).min(1).optional(),
+      signing_key: notEmpty.optional().describe('Secret: signs the callbacks'),
+      protocol: notEmpty.optional().describe('http, https, …'),
+    }),
+    response: z.object({ id: id.nullish(), status: unknown }),
   },
   /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
   deleteSubscription: {
     ...ofSubscriptions,
     method: 'DELETE',
     path: `${ofSubscriptions.path}/{id}`,
-    request: deleteSubscriptionRequest,
+    request: z.strictObject({
+      // Not . or ..: in a path these name another resource, even if percent-encoded.
+      id: z.string().regex(/^(?!\.{1,2}$)\P{Cs}+$/u, 'must be the id of a subscription'),
+    }),
   },
 } as const satisfies Record<string, Operation>;
 
 export type Subscription = z.output<typeof subscription>;
-export type ListSubscriptionsResponse = WithRaw<z.output<typeof listSubscriptionsResponse>>;
-export type CreateSubscriptionRequest = z.input<typeof createSubscriptionRequest>;
-export type CreateSubscriptionResponse = WithRaw<z.output<typeof createSubscriptionResponse>>;
-export type DeleteSubscriptionRequest = z.input<typeof deleteSubscriptionRequest>;

@@ -1,76 +1,72 @@
 import {
   type AbhaProfile,
   type Appointment,
-  type CreateAddressByMobileResponse,
-  type CreateSubscriptionRequest,
   type Drug,
   type LabTest,
   loginTokenSource,
   type OperationName,
   type Profile,
-  type SearchRequest,
-  type SearchResponse,
   type ServiceClient,
   type ServiceIdentifier,
   type Subscription,
   type TokenSource,
-  type VerifyAadhaarOtpRequest,
-  type VerifyAadhaarOtpResponse,
 } from '../../src/client/index.ts';
 
+type RequestOf<Name extends OperationName> = Parameters<ServiceClient[Name]>[0];
+type ResponseOf<Name extends OperationName> = Awaited<ReturnType<ServiceClient[Name]>>;
+type Verified = ResponseOf<'verifyAadhaarOtp'>;
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};
 
 // The compiler checks these types; jest only runs the lines.
 it('has the service identifier in the type at abha_end, and as optional elsewhere', () => {
-  function atEnd(response: VerifyAadhaarOtpResponse | CreateAddressByMobileResponse) {
+  function atEnd(response: Verified | ResponseOf<'createAddressByMobile'>) {
     if (response.skip_state === 'abha_end') return response.svc.min_token;
     // @ts-expect-error svc may be missing in every other state
     return response.svc.min_token;
   }
-  holds<Same<Extract<VerifyAadhaarOtpResponse, { skip_state: 'abha_end' }>['svc'], ServiceIdentifier>>();
+  holds<Same<Extract<Verified, { skip_state: 'abha_end' }>['svc'], ServiceIdentifier>>();
   const svc = { min_token: 'm', oid: null, uuid: null };
   expect(atEnd({ skip_state: 'abha_end', svc, raw: {} })).toBe('m');
 });
 
 it('has the known fields alone, at every depth, and the rest as unknown under raw', () => {
-  type Responses = Awaited<ReturnType<ServiceClient[Exclude<OperationName, 'deleteSubscription'>]>>;
+  type Responses = ResponseOf<Exclude<OperationName, 'deleteSubscription'>>;
   type Records = Profile & ServiceIdentifier & Subscription & Drug & LabTest & AbhaProfile & Appointment;
   type KeysOf<T> = T extends unknown ? keyof T : never;
   holds<string extends KeysOf<Responses> | keyof Records ? false : true>();
   holds<Same<unknown, Responses['raw'][string]>>();
   // @ts-expect-error year_of_birth
-  expect((response: VerifyAadhaarOtpResponse) => response.profile?.year_of_brith).toHaveLength(1);
+  expect((response: Verified) => response.profile?.year_of_brith).toHaveLength(1);
 });
 
 it('lets any profile field be null, and always has both arrays of a search', () => {
   holds<Same<Profile['year_of_birth'], number | null | undefined>>();
   holds<Same<Profile['first_name'], string | null | undefined>>();
-  holds<Same<SearchResponse['drugs'], Drug[]>>();
-  holds<Same<SearchResponse['lab_tests'], LabTest[]>>();
+  holds<Same<ResponseOf<'searchDrugsAndLabs'>['drugs'], Drug[]>>();
+  holds<Same<ResponseOf<'searchDrugsAndLabs'>['lab_tests'], LabTest[]>>();
 });
 
 it('rejects in the types what is not in the interface', () => {
   // @ts-expect-error s_type is drug or lab
-  const search: SearchRequest = { q: 'a', s_type: 'herb' };
+  const search: RequestOf<'searchDrugsAndLabs'> = { q: 'a', s_type: 'herb' };
   // @ts-expect-error the OTP is required
-  const verify: VerifyAadhaarOtpRequest = { mobile: '9876543210', txn_id: 't' };
+  const verify: RequestOf<'verifyAadhaarOtp'> = { mobile: '9876543210', txn_id: 't' };
+  type NewSubscription = RequestOf<'createSubscription'>;
   // @ts-expect-error the endpoint is required
-  const create: CreateSubscriptionRequest = { event_names: ['receipt.created'] };
+  const create: NewSubscription = { event_names: ['receipt.created'] };
   // @ts-expect-error event_names is a list
-  const text: CreateSubscriptionRequest = { endpoint: 'https://a.example', event_names: 'receipt.created' };
-  type Page = Parameters<ServiceClient['listAppointments']>[0];
+  const text: NewSubscription = { endpoint: 'https://a.example', event_names: 'receipt.created' };
   // @ts-expect-error a page of days has its number
-  const page: Page = { start_date: '2026-08-01', end_date: '2026-08-01' };
+  const page: RequestOf<'listAppointments'> = { start_date: '2026-08-01', end_date: '2026-08-01' };
   // @ts-expect-error the secret is required
   const login = () => loginTokenSource({ baseUrl: 'http://a', clientId: 'a' });
   expect([search, verify, create, text, page, login]).toHaveLength(6);
 });
 
 it('has the time of the response in every reading, and in no other operation', () => {
-  type AnswerOf<Name extends 'directory' | 'searchDrugsAndLabs'> = Awaited<ReturnType<ServiceClient[Name]>>;
-  holds<Same<AnswerOf<'directory'>['answeredAt'], Date>>();
-  holds<'answeredAt' extends keyof AnswerOf<'searchDrugsAndLabs'> ? false : true>();
+  holds<Same<ResponseOf<'directory'>['answeredAt'], Date>>();
+  holds<'answeredAt' extends keyof ResponseOf<'searchDrugsAndLabs'> ? false : true>();
   holds<Same<Appointment['appointment_id'], string>>();
   holds<Same<Appointment['status'], string | null | undefined>>();
 });
@@ -79,7 +75,7 @@ it('has the documented types of a subscription alone, and takes a login as a tok
   holds<Same<Subscription['id'], string>>();
   holds<Same<Subscription['signing_key'], string | null | undefined>>();
   holds<Same<unknown, Subscription['created_at']>>();
-  holds<Same<Awaited<ReturnType<ServiceClient['deleteSubscription']>>, undefined>>();
+  holds<Same<ResponseOf<'deleteSubscription'>, undefined>>();
   const token: TokenSource = loginTokenSource({ baseUrl: 'http://a', clientId: 'a', clientSecret: 'b' });
   expect(token).toBeInstanceOf(Function);
 });
