@@ -8,12 +8,6 @@ import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.t
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 
-/** A position; `at`: when its change was made, unless it is not that of a change. */
-interface Place {
-  position: string;
-  at?: Date;
-}
-
 interface Selection {
   families: string[];
   /** null: all. */
@@ -30,6 +24,8 @@ interface FeedHead {
   epoch: string;
   /** The position of the last change; 0: there is none. */
   head: number;
+  /** Its time. */
+  headAt: Date | null;
 }
 
 interface ChangesPage {
@@ -40,8 +36,6 @@ interface ChangesPage {
   more: boolean;
 }
 
-/** Positions that are looked at for a page: one without changes is read at once, too. */
-const maxScanned = 50_000;
 /** The size of the records of a page, unless it has a single one. */
 const maxBytes = 4_000_000;
 const keptDays = 30;
@@ -51,18 +45,19 @@ export const familiesInFeed = (families: readonly Family[]): string[] =>
   families.filter((family) => !hasPersonalKey(family)).map(({ name }) => name);
 
 /** With the time of the change: a restored database gives its position again, to another one. */
-const cursorOf = (epoch: string, { position, at }: Place): string =>
-  `${epoch}.${position}${at ? `.${at.getTime().toString(36)}` : ''}`;
+const cursorOf = (epoch: string, position: string | number, at: Date): string =>
+  `${epoch}.${position}.${at.getTime().toString(36)}`;
 
 export const lastPosition = sql<string | null>`(select max(position) from receiver.changes)`;
 
 export async function readHead(db: Db): Promise<FeedHead> {
-  const { epoch, head } = await db
+  const last = sql<Date | null>`(select at from receiver.changes order by position desc limit 1)`;
+  const { epoch, head, headAt } = await db
     .selectFrom('receiver.settings')
-    .select(['value as epoch', lastPosition.as('head')])
+    .select(['value as epoch', lastPosition.as('head'), last.as('headAt')])
     .where('name', '=', 'feed_epoch')
     .executeTakeFirstOrThrow();
-  return { epoch, head: Number(head ?? 0) };
+  return { epoch, head: Number(head ?? 0), headAt };
 }
 
 /** @returns the position of a cursor; undefined: it is not of this history, as after a restore */
@@ -79,7 +74,7 @@ export async function findPosition(
     .where('position', '=', position)
     .executeTakeFirst();
   const isTrimmed = Number.parseInt(stamp ?? '0', 36) < Date.now() - (keptDays - 1) * dayMs;
-  const isKnown = change && stamp ? cursorOf(epoch, change) === cursor : isTrimmed;
+  const isKnown = change && stamp ? cursorOf(epoch, position, change.at) === cursor : isTrimmed;
   return isKnown ? Number(position) : undefined;
 }
 
@@ -94,15 +89,14 @@ export async function readPage(
   core: Core,
   selection: Selection,
   actor: Actor,
-  { epoch, head, after, limit }: FeedHead & { after: number; limit: number },
+  { epoch, head, headAt, after, limit }: FeedHead & { after: number; limit: number },
 ): Promise<ChangesPage> {
   const { families, business_id, is_public: isPublic } = selection;
-  const end = await findEnd(core.db, after, head);
   const selected = await core.db
     .selectFrom('receiver.changes')
     .selectAll()
     .where('position', '>', String(after))
-    .where('position', '<=', end.position)
+    .where('position', '<=', String(head))
     .where('family', 'in', families)
     .$if(business_id !== null, (query) => query.where('business_id', '=', business_id!))
     .orderBy('position')
@@ -120,20 +114,13 @@ export async function readPage(
       ids: { business_id },
       rows,
     });
-  const changes = page.map((row) => changeOf(row, cursorOf(epoch, row), records.get(row.position)));
-  const last = count < selected.length || count === limit ? page.at(-1)! : end;
-  const next = Number(last.position);
-  return { changes, next, cursor: last.at && cursorOf(epoch, last), more: next < head };
-}
-
-/** The end of a page: of a change, so that the cursor has its time. There may be a wide gap before the first change. */
-async function findEnd(db: Db, after: number, head: number): Promise<Place> {
-  const { rows } = await sql<Place>`
-    select position, at from receiver.changes
-    where position > ${after} and position <= least(${head}::bigint, greatest(${after + maxScanned}::bigint,
-      (select min(position) from receiver.changes where position > ${after})))
-    order by position desc limit 1`.execute(db);
-  return rows[0] ?? { position: String(after) };
+  const changes = page.map((row) => changeOf(row, epoch, records.get(row.position)));
+  if (count < selected.length || count === limit) {
+    const { position, cursor } = changes.at(-1)!;
+    return { changes, next: Number(position), cursor, more: Number(position) < head };
+  }
+  const cursor = head > after ? cursorOf(epoch, head, headAt!) : undefined;
+  return { changes, next: Math.max(head, after), cursor, more: false };
 }
 
 /** @returns `count`: how many changes fit into a page; `records`: by position, as JSON; `subjects`: the patients in them */
@@ -166,8 +153,9 @@ async function readRecords({ pool, families }: Core, changes: readonly ChangeRow
   return { count, records, subjects };
 }
 
-function changeOf(row: ChangeRow, cursor: string, record = 'null'): Change {
+function changeOf(row: ChangeRow, epoch: string, record = 'null'): Change {
   const { position, family, business_id, record_id: id, kind, at: changed_at } = row;
+  const cursor = cursorOf(epoch, position, changed_at);
   const version = Number(position);
   const about = JSON.stringify({ cursor, family, business_id, id, kind, version, changed_at });
   return { ...row, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
