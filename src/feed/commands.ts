@@ -3,7 +3,15 @@ import { type Command, Option } from 'commander';
 import { print, printTable } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { type Destination, handlerPrefix, here, listDestinations, moveTo, update } from './destinations.ts';
+import {
+  addDestination,
+  type Destination,
+  handlerPrefix,
+  here,
+  listDestinations,
+  moveTo,
+  update,
+} from './destinations.ts';
 import { familiesInFeed, readHead, readPage } from './read-changes.ts';
 import { isAccepted, post } from './send.ts';
 
@@ -54,12 +62,7 @@ async function add(core: Core, address: string, options: AddOptions): Promise<vo
     throw new Error(`--families must name some of ${names.join(', ')}`);
   const id = `d-${randomUUID().slice(-8)}`;
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  const position = String((await readHead(core.db)).head);
-  const row = { id, url, families, business_id, is_public, secret, position, place: here(core) };
-  const filter = { destination: id, families: families.join(), public: is_public };
-  const ids = { business: options.business };
-  await logAccess(core, { actor: commandActor(), action: 'destination add', filter, ids });
-  await core.db.insertInto('receiver.destinations').values(row).execute();
+  await addDestination(core, commandActor(), { id, url, families, business_id, is_public, secret });
   print(`${id} is added. Its secret, which is not shown again:\n${secret}`);
 }
 

@@ -1,9 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import type { Check, Core } from '../receiver/feature.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { lastPosition } from './read-changes.ts';
+import { lastPosition, readHead } from './read-changes.ts';
 
 export type Destination = Selectable<Tables['receiver.destinations']>;
+type NewDestination = Pick<Destination, 'id' | 'url' | 'families' | 'business_id' | 'is_public' | 'secret'>;
 
 /** In front of the name of a handler: such a destination has no address. */
 export const handlerPrefix = 'handler:';
@@ -50,6 +52,19 @@ export async function findDue(core: Core, ids?: readonly string[]): Promise<stri
     .where('position', '<', lastPosition)
     .where(ids ? sql<boolean>`id = any(${ids}::text[])` : sql<boolean>`url not like ${`${handlerPrefix}%`}`);
   return (await due.select('id').limit(1_000).execute()).map(({ id }) => id);
+}
+
+/** Adds a destination of what changes from now on, unless there is one with its id. */
+export async function addDestination(core: Core, actor: Actor, destination: NewDestination): Promise<void> {
+  const { id, families, business_id, is_public } = destination;
+  const filter = { destination: id, families: families.join(), public: is_public };
+  await logAccess(core, { actor, action: 'destination add', filter, ids: { business_id } });
+  const position = String((await readHead(core.db)).head);
+  await core.db
+    .insertInto('receiver.destinations')
+    .values({ ...destination, position, place: here(core) })
+    .onConflict((existing) => existing.doNothing())
+    .execute();
 }
 
 export const update = (db: Db, id: string) => db.updateTable('receiver.destinations').where('id', '=', id);

@@ -4,11 +4,10 @@ import { withDeadline, withTimeout } from '../common/timeouts.ts';
 import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
-import { logAccess } from '../receiver/store/log-access.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
-import { type Attempt, handlerPrefix, here, recordFailure } from './destinations.ts';
+import { type Attempt, addDestination, handlerPrefix, recordFailure, update } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
-import { type Change, readHead } from './read-changes.ts';
+import type { Change } from './read-changes.ts';
 import { done, leaseMs, sendChanges, type Transport } from './send.ts';
 
 /** Calls the handlers for changes. Each is a destination, which is added with its first start. */
@@ -29,39 +28,16 @@ const maxEvents = 50;
 
 const idOf = ({ name }: Handler) => `${handlerPrefix}${name}`;
 
-/** What changes from then on is handed over. @throws the database's error */
+/** Adds the destinations of new handlers. @throws the database's error */
 export async function registerHandlers(core: Core, handlers: readonly Handler[]): Promise<void> {
-  for (const handler of handlers) await register(core, handler);
-}
-
-async function register(core: Core, handler: Handler): Promise<void> {
-  const { db } = core;
-  const id = idOf(handler);
-  const families = [...handler.families];
-  const { numUpdatedRows } = await db
-    .updateTable('receiver.destinations')
-    .set({ families })
-    .where('id', '=', id)
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) return;
-  const filter = { destination: id, families: families.join() };
-  await logAccess(core, { actor: { id: 'destination', name: id }, action: 'destination add', filter });
-  const position = (await readHead(db)).head;
-  const row = {
-    id,
-    url: id,
-    families,
-    business_id: null,
-    is_public: false,
-    secret: '',
-    position,
-    place: here(core),
-  };
-  await db
-    .insertInto('receiver.destinations')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  for (const handler of handlers) {
+    const id = idOf(handler);
+    const families = [...handler.families];
+    const { numUpdatedRows } = await update(core.db, id).set({ families }).executeTakeFirst();
+    if (numUpdatedRows > 0n) continue;
+    const none = { business_id: null, is_public: false, secret: '' };
+    await addDestination(core, { id: 'destination', name: id }, { id, url: id, families, ...none });
+  }
 }
 
 /** Only the holder of the task calls handlers, so a lease is that of a process that has ended, perhaps because of them. */
@@ -153,9 +129,7 @@ async function readEvents({ pool, families }: Core, changes: readonly Change[]):
       found.set(own[n - 1]!, { record, callback });
   }
   return changes.map((change) => {
-    const { cursor, family, position, business_id, record_id: id, kind, at: changed_at } = change;
-    const about = { cursor, family, business_id, id, kind, version: Number(position), changed_at };
     const { record, callback } = found.get(change) ?? { record: null, callback: null };
-    return { family, change: about, record, callback } as HandlerEvent;
+    return { family: change.family, change: change.about, record, callback } as HandlerEvent;
   });
 }

@@ -7,6 +7,7 @@ import type { Core } from '../receiver/feature.ts';
 import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
+import type { HandledChange } from './handler.ts';
 
 interface Selection {
   families: string[];
@@ -16,8 +17,8 @@ interface Selection {
   is_public: boolean;
 }
 
-/** `json`: as it is sent. */
-export type Change = ChangeRow & { cursor: string; json: string };
+/** `about`: all but the record; `json`: with the record, as it is sent. */
+export type Change = ChangeRow & { about: HandledChange; json: string };
 type ChangeRow = Selectable<Tables['receiver.changes']>;
 
 interface FeedHead {
@@ -116,8 +117,8 @@ export async function readPage(
     });
   const changes = page.map((row) => changeOf(row, epoch, records.get(row.position)));
   if (count < selected.length || count === limit) {
-    const { position, cursor } = changes.at(-1)!;
-    return { changes, next: Number(position), cursor, more: Number(position) < head };
+    const { cursor, version: next } = changes.at(-1)!.about;
+    return { changes, next, cursor, more: next < head };
   }
   const cursor = head > after ? cursorOf(epoch, head, headAt!) : undefined;
   return { changes, next: Math.max(head, after), cursor, more: false };
@@ -156,9 +157,8 @@ async function readRecords({ pool, families }: Core, changes: readonly ChangeRow
 function changeOf(row: ChangeRow, epoch: string, record = 'null'): Change {
   const { position, family, business_id, record_id: id, kind, at: changed_at } = row;
   const cursor = cursorOf(epoch, position, changed_at);
-  const version = Number(position);
-  const about = JSON.stringify({ cursor, family, business_id, id, kind, version, changed_at });
-  return { ...row, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
+  const about = { cursor, family, business_id, id, kind, version: Number(position), changed_at };
+  return { ...row, about, json: `${JSON.stringify(about).slice(0, -1)},"record":${record}}` };
 }
 
 /** SQL for rows as JSON, with all digits. $1 businesses, $2 ids, $3 bytes: null beyond them, but for the first. */

@@ -153,7 +153,7 @@ export async function post(
   }
 }
 
-function messageOf({ cursor, family, kind, at, json }: Change) {
+function messageOf({ about: { cursor }, family, kind, at, json }: Change) {
   const about = JSON.stringify({ type: `${family}.${kind}`, timestamp: at });
   return { id: `msg_${cursor.replaceAll('.', '_')}`, body: `${about.slice(0, -1)},"data":${json}}` };
 }
