@@ -76,6 +76,8 @@ export async function listIds(db: Db): Promise<IdWithAlias[]> {
   return rows;
 }
 
+export type Directory = Awaited<ReturnType<ServiceClient['directory']>>['data'];
+
 /** `updated_by` of the names of the platform's directory. */
 const platform = 'platform';
 
@@ -96,9 +98,8 @@ export async function changeAliases(db: Db, changes: readonly Alias[], by: strin
   return Number((await query.execute(db)).numAffectedRows);
 }
 
-/** Names that the directory lacks stay: old records have their ids. @returns how many were changed @throws ServiceError */
-export async function takeNames(db: Db, client: ServiceClient, signal: AbortSignal): Promise<number> {
-  const { business, clinics, doctors } = (await client.directory({ signal })).data;
+/** Takes the names of the platform's directory. Those that it lacks stay: old records have their ids. */
+export async function takeNames(db: Db, { business, clinics, doctors }: Directory): Promise<void> {
   const entries = [
     { kind: 'business' as const, id: business?.business_id ?? '', name: business?.name },
     ...clinics.map(({ clinic_id: id, name }) => ({ kind: 'clinic' as const, id, name })),
@@ -109,5 +110,5 @@ export async function takeNames(db: Db, client: ServiceClient, signal: AbortSign
     const alias = (name ?? '').replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
     if (alias !== '' && !findAliasFault({ id, alias })) names.set(`${kind} ${id}`, { kind, id, alias });
   }
-  return changeAliases(db, [...names.values()], platform);
+  await changeAliases(db, [...names.values()], platform);
 }

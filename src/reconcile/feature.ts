@@ -1,7 +1,5 @@
-import { Rejected } from '../client/index.ts';
 import { dayMs } from '../common/days.ts';
 import type { Check, Core, Feature, Task } from '../receiver/feature.ts';
-import { takeNames } from './aliases.ts';
 import { addReconcileCommands } from './commands.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
@@ -18,45 +16,28 @@ export const reconciliation: Feature = {
 };
 
 function tasksOf(core: Core, days: number): Task[] {
-  const { db, log } = core;
   const client = openClient(core);
-  const compare = async (signal: AbortSignal) => {
+  const run = async (signal: AbortSignal) => {
     const range = lastDays(core, days);
     const { counts } = await runPass(core, client, { ...range, actor: worker, signal });
-    log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
+    core.log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
   };
-  const readNames = async (signal: AbortSignal) => {
-    const changed = await takeNames(db, client, signal).catch((error) => {
-      // The credentials may have no right to read the directory.
-      if (!(error instanceof Rejected)) throw error;
-      log.warn({ err: error }, 'the names of the platform could not be read');
-      return 0;
-    });
-    if (changed > 0) log.info({ changed }, 'names were taken from the platform');
-  };
-  return [
-    { name: 'reconciliation', everyMs: dayMs, run: compare },
-    { name: 'directory', everyMs: dayMs, run: readNames },
-  ];
+  return [{ name: 'reconciliation', everyMs: dayMs, run }];
 }
 
 async function checkPasses({ db }: Core): Promise<Check> {
-  const ended = db
+  const last = await db
     .selectFrom('receiver.reconciliations')
     .selectAll()
     .where('actor', '=', worker)
     .where('ended_at', 'is not', null)
     .orderBy('id', 'desc')
-    .limit(1);
-  const last = await ended.where('error', 'is', null).executeTakeFirst();
-  const failed = await ended
-    .where('error', 'is not', null)
-    .where('id', '>', last?.id ?? '0')
+    .limit(1)
     .executeTakeFirst();
   const since = last?.ended_at;
   const check = { name: 'reconciliation', status: 'warn', ...(since && { since }) } as const;
   const todo = 'receiver reconcile runs it now; the log of the workers says more';
-  if (failed) return { ...check, title: 'The reconciliation has failed', detail: failed.error ?? '', todo };
+  if (last?.error) return { ...check, title: 'The reconciliation has failed', detail: last.error, todo };
   if (!last || !since || Date.now() - since.getTime() > maxAgeMs) {
     const detail = `The last one was completed: ${since?.toISOString() ?? 'never'}`;
     return { ...check, title: 'The reconciliation is overdue', detail, todo };

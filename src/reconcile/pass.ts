@@ -5,6 +5,7 @@ import { addDays } from '../common/days.ts';
 import type { Core } from '../receiver/feature.ts';
 import { storeDeliveries } from '../receiver/gate/gate.ts';
 import { describeError } from '../receiver/store/errors.ts';
+import { type Directory, takeNames } from './aliases.ts';
 import { type Comparison, compareAppointments, type Outcome } from './compare-appointments.ts';
 import { readAppointments, type Window } from './read-appointments.ts';
 
@@ -34,7 +35,7 @@ export function lastDays({ config }: Core, days: number): Window {
 
 /**
  * Compares the appointments of some days with those that the platform lists. Appointments that are missing or differ are
- * stored as deliveries. It may be interrupted and run again at any time.
+ * stored as deliveries, and the names of the platform's directory as aliases. It may be interrupted and run again at any time.
  *
  * @throws ServiceError; UnknownBusiness; the reason of the signal; the database's error; `receiver.reconciliations` has it
  */
@@ -61,7 +62,9 @@ export async function runPass(
     await db.updateTable('receiver.reconciliations').set(values).where('id', '=', pass.id).execute();
   };
   try {
-    const business = await findBusiness(core, client, wanted, signal);
+    const directory = await readDirectory(client, signal);
+    if (directory && !isDryRun) await takeNames(db, directory);
+    const business = await findBusiness(core, directory?.business?.business_id, wanted);
     for await (const reading of readAppointments(client, { from, to }, signal)) {
       const compared = await compareAppointments(core, business, reading);
       for (const { outcome } of compared) counts[outcome] += 1;
@@ -97,6 +100,16 @@ async function store({ pool, families }: Core, compared: readonly Comparison[]):
   return results.filter((result) => result === 'accepted').length;
 }
 
+/** Undefined: the credentials may have no right to read it. */
+const readDirectory = (client: ServiceClient, signal: AbortSignal): Promise<Directory | undefined> =>
+  client.directory({ signal }).then(
+    ({ data }) => data,
+    (error) => {
+      if (!(error instanceof Rejected)) throw error;
+      return undefined;
+    },
+  );
+
 class UnknownBusiness extends Error {
   override readonly name = 'UnknownBusiness';
 }
@@ -108,15 +121,9 @@ class UnknownBusiness extends Error {
  */
 async function findBusiness(
   { db }: Core,
-  client: ServiceClient,
+  listed: string | undefined,
   wanted: string | undefined,
-  signal: AbortSignal,
 ): Promise<string> {
-  const answer = await client.directory({ signal }).catch((error) => {
-    // The credentials may have no right to read it.
-    if (!(error instanceof Rejected)) throw error;
-  });
-  const listed = answer?.data.business?.business_id;
   const { rows } = await sql<{ first: string | null; last: string | null; hasSent: boolean }>`
     select min(business_id) as first, max(business_id) as last,
            exists (select from receiver.inbox where business_id = ${listed ?? ''}) as "hasSent"

@@ -34,7 +34,7 @@ it('the service runs each task of each feature, and does their work', async () =
   await database.rows(`insert into receiver.erasures (id, actor, until, patient_hashes, subjects)
     values ('${old}', 'test', now(), '{}', '{}')`);
   await start({});
-  const daily = ['changes', 'directory', 'reconciliation', 'retention', 'stale', 'trim'];
+  const daily = ['changes', 'reconciliation', 'retention', 'stale', 'trim'];
   const frequent = ['alerts', 'destinations', 'erasures', 'silence'];
   await until(async () => {
     const done = [
