@@ -22,7 +22,7 @@ const listQuery = z
     return apart >= 0 && apart <= 7;
   });
 
-/** The records of one business: that of the first event. */
+/** The records of one business: that of the directory, or of the first event. */
 export interface Records {
   /** Events of other businesses or families change nothing. */
   take: (event: { event: string; business_id: string; data: Fields }) => void;
@@ -31,11 +31,12 @@ export interface Records {
   directory: () => { business: object; clinics: object[]; doctors: object[] };
 }
 
-/** @param names of ids, in the directory */
-export function newRecords(businessId?: string, names: ReadonlyMap<string, string> = new Map()): Records {
+/** @param directory see `directoryOf` */
+export function newRecords(directory: readonly { kind: string; id: string; alias: string }[] = []): Records {
   const appointments = new Map<string, Fields>();
-  const clinics = new Map<string, Set<string>>();
-  let business = businessId;
+  const named = (kind: string) =>
+    directory.filter((one) => one.kind === kind).map(({ id, alias: name }) => ({ [`${kind}_id`]: id, name }));
+  let business = directory.find(({ kind }) => kind === 'business')?.id;
 
   return {
     take({ event, business_id, data }) {
@@ -46,8 +47,6 @@ export function newRecords(businessId?: string, names: ReadonlyMap<string, strin
       const all: Fields = { ...appointments.get(id), ...fields };
       const start_time = Number(all.start_time ?? Math.ceil(Number(all.created_at) / slot) * slot);
       appointments.set(id, { ...all, start_time, end_time: start_time + slot });
-      const doctors = clinics.get(String(all.clinic_id)) ?? new Set();
-      clinics.set(String(all.clinic_id), doctors.add(String(all.doctor_id)));
     },
 
     list(startDate, endDate) {
@@ -57,17 +56,9 @@ export function newRecords(businessId?: string, names: ReadonlyMap<string, strin
     },
 
     directory: () => ({
-      business: { business_id: business ?? '', name: names.get(business ?? '') ?? 'Sample Practice' },
-      clinics: Array.from(clinics, ([clinic_id, doctors], index) => ({
-        clinic_id,
-        name: names.get(clinic_id) ?? `Sample Clinic ${index + 1}`,
-        doctors: [...doctors],
-      })),
-      doctors: [...new Set([...clinics.values()].flatMap((ids) => [...ids]))].map((doctor_id, index) => ({
-        doctor_id,
-        name: names.get(doctor_id) ?? `Dr Sample ${index + 1}`,
-        pic: '',
-      })),
+      business: named('business')[0] ?? { business_id: business ?? '', name: 'Sample Practice' },
+      clinics: named('clinic'),
+      doctors: named('doctor'),
     }),
   };
 }

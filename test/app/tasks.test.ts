@@ -12,7 +12,8 @@ const database = useReceiverDatabase('test');
 
 /** Starts the real service, with every feature on. */
 async function start(env: Record<string, string>) {
-  const [platform, webhook] = [await startSandbox({ records: newRecords('b-1') }), await startWebhook()];
+  const records = newRecords([{ kind: 'business', id: 'b-1', alias: 'North' }]);
+  const [platform, webhook] = [await startSandbox({ records }), await startWebhook()];
   closeLater(platform.close);
   const service = await readService({
     ...{ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, ALERT_WEBHOOK_URL: webhook.url },

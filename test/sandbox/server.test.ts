@@ -2,7 +2,11 @@ import { newRecords } from '../../src/sandbox/platform-records.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 import { samples } from '../support/callbacks.ts';
 
-const records = newRecords();
+const records = newRecords([
+  { kind: 'business', id: 'b-9', alias: 'North' },
+  { kind: 'clinic', id: 'c-1', alias: 'Lake Road' },
+  { kind: 'doctor', id: 'd-1', alias: 'Dr Rao' },
+]);
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await startSandbox({ records });
@@ -67,9 +71,9 @@ it('lists the appointments of days in India, of one business, and names its clin
   expect((await list('2026-06-01', '2026-06-09')).status).toBe(400);
   expect((await call('/dr/v1/business/entities')).body).toMatchObject({
     data: {
-      business: { business_id: 'b-9' },
-      clinics: [{ name: 'Sample Clinic 1' }],
-      doctors: [{ name: 'Dr Sample 1' }],
+      business: { business_id: 'b-9', name: 'North' },
+      clinics: [{ clinic_id: 'c-1', name: 'Lake Road' }],
+      doctors: [{ doctor_id: 'd-1', name: 'Dr Rao' }],
     },
   });
 });

@@ -78,8 +78,7 @@ async function serve(flags: ServeFlags, action: Action): Promise<void> {
   const { host, port, sendTo: url, unsent } = flags;
   const token = flags.token || env.SERVICE_TOKEN || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
-  const names = new Map(directoryOf(practiceOf(flags.seed)).map(({ id, alias }) => [id, alias]));
-  const records = newRecords(undefined, names);
+  const records = newRecords(directoryOf(practiceOf(flags.seed)));
   const options = { host, port, tokens: [token], serviceIdentifierField, records };
   const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
     // 69: EX_UNAVAILABLE
