@@ -38,17 +38,10 @@ export interface Hit extends FamilyRecord {
   patient: string | null;
 }
 
-/** A patient, by the platform's id: found by a phone number or a name of one of its records. */
-export interface Person {
-  by: FoundBy;
-  /** The id, as `p:platform:<id>`. */
+/** A patient, by the newest record with the phone number or the name. */
+export interface Person extends Hit {
+  /** The platform's id, as `p:platform:<id>`. */
   subjects: string[];
-  /** The name, the phone number and the business of the newest record that was found. */
-  name: string | null;
-  phone: string | null;
-  businessId: string;
-  /** The time of the newest event. */
-  last: Date;
 }
 
 export interface SearchResult {
@@ -129,9 +122,7 @@ async function find(
     if (!['phone', 'name'].includes(by) || subject === undefined) hits.set(key, hits.get(key) ?? hit);
     else patients.set(subject, patients.get(subject) ?? hit);
   }
-  const persons = [...patients].map(([subject, { by, name, phone, businessId, at }]): Person => {
-    return { by, subjects: [subject], name, phone, businessId, last: at };
-  });
+  const persons = [...patients].map(([subject, hit]): Person => ({ ...hit, subjects: [subject] }));
   const shown = [...hits.values(), ...patients.values()];
   return { persons, hits: [...hits.values()], isCut, subjects: await patientsOf(client, shown) };
 }

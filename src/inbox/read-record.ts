@@ -203,7 +203,7 @@ async function readRelated(
 ): Promise<RelatedRecord[]> {
   const own = recordSubject(family.name, businessId, recordId);
   const values = [businessId, family.name, recordId, own, maxRelated];
-  const { rows } = await client.query<RelatedRow>(relatedTo, values);
+  const { rows } = await client.query<RecordKey & { delivery: string }>(relatedTo, values);
   const related: RelatedRecord[] = [];
   for (const of of families) {
     const keys = rows.filter((row) => row.family === of.name);
@@ -212,13 +212,6 @@ async function readRelated(
       related.push({ ...key, family: of, id: hasPublicKey(of) ? key.recordId : delivery, row: read[n]!.row });
   }
   return related;
-}
-
-interface RelatedRow {
-  family: string;
-  businessId: string;
-  recordId: string;
-  delivery: string;
 }
 
 const relatedTo = `

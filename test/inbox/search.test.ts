@@ -146,15 +146,15 @@ it('persons come first, one for each patient id, with what the newest record cal
     person(7, undefined, '9833212345'),
   );
   const { persons, hits } = await search(core, '98332 12345', { actor, mayNamePeople: true });
-  const last = (seconds: number) => new Date((now - seconds) * 1000);
-  expect(persons).toEqual([
+  const at = (seconds: number) => new Date((now - seconds) * 1000);
+  expect(persons).toMatchObject([
     {
       ...{ by: 'phone', subjects: ['p:platform:P1'], name: 'Name 1', phone: '+91 98332 12345' },
-      ...{ businessId: 'b1', last: last(1) },
+      ...{ businessId: 'b1', at: at(1) },
     },
     {
       ...{ by: 'phone', subjects: ['p:platform:P2'], name: 'Name 2', phone: '+919833212345' },
-      ...{ businessId: 'b1', last: last(2) },
+      ...{ businessId: 'b1', at: at(2) },
     },
   ]);
   expect(hits.map(({ recordId }) => recordId)).toEqual(['7']);

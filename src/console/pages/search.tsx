@@ -80,7 +80,7 @@ function Results({ q, persons, hits, places, isCut }: ResultsProps) {
             'at-title',
           ],
           ['Phone', ({ phone }) => <Phone number={phone} />, 'at-note'],
-          ['Last', ({ last }) => <Moment at={last} />, 'at-badge'],
+          ['Last', ({ at }) => <Moment at={at} />, 'at-badge'],
         ]}
       />
       {places.map((place) => (
