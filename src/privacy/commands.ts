@@ -17,8 +17,8 @@ import { type Actor, commandActor, logAccess } from '../receiver/store/log-acces
 import { listAccess } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, listErasures, readWithheld } from './erasures.ts';
-import { heldSubjects, holdPatient, releasePatient } from './holds.ts';
-import { exportPatient, identifyPatient, showPatient, subjectsLike, UnclearPatient } from './patient.ts';
+import { holdPatient, releasePatient } from './holds.ts';
+import { candidatesOf, exportPatient, identifyPatient, showPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
 
 /** Certificates of a list. */
@@ -92,7 +92,12 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
       print(isNew ? 'Hold placed.' : 'There is a hold already.');
     }),
   );
-  sub('release', 'release a hold').action(onCore(release));
+  sub('release', 'release a hold').action(
+    onPatient(async ({ core, actor, subjects }) => {
+      const isReleased = await releasePatient(core, actor, subjects);
+      print(isReleased ? 'Hold released.' : 'There is no such hold.');
+    }),
+  );
 }
 
 interface Patient {
@@ -108,18 +113,6 @@ async function show({ core, actor, subjects }: Patient): Promise<void> {
   });
   printTable(['id', 'event', 'business', 'event time', 'received at'], rows);
   print(isHeld ? 'There is a hold.' : 'There is no hold.');
-}
-
-/** A patient whom no callback names any more, since an erasure, may have a hold. */
-async function release(core: Core, ids: string[]): Promise<void> {
-  const subjects: string[] = [];
-  for (const id of ids) {
-    const held = await heldSubjects(core.db, await subjectsLike(core.db, id));
-    if (held.length > 1) throw new UnclearPatient(id, held);
-    subjects.push(...held);
-  }
-  const isReleased = await releasePatient(core, commandActor(), subjects);
-  print(isReleased ? 'Hold released.' : 'There is no such hold.');
 }
 
 async function preview({ core, actor, subjects }: Patient): Promise<void> {
@@ -207,7 +200,7 @@ async function printAccess(
   core: Core,
   { patient, limit }: { patient?: string; limit: number },
 ): Promise<void> {
-  const subjects = patient === undefined ? undefined : await subjectsLike(core.db, patient);
+  const subjects = patient === undefined ? undefined : (await candidatesOf(core.db, patient)).subjects;
   const entries = await listAccess(core.db, { subjects }, limit);
   const seen = { subjects: subjects ?? [], rows: entries.length };
   await logAccess(core, { actor: commandActor(), action: 'audit', ...seen });

@@ -19,11 +19,12 @@ export async function holdPatient(core: Core, actor: Actor, subjects: readonly s
   return rows.length > 0;
 }
 
-export async function heldSubjects(db: Db, subjects: readonly string[]): Promise<string[]> {
-  const query = sql<{ subject: string }>`
-    select s as subject from unnest(${subjects}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`;
-  const { rows } = await query.execute(db);
-  return rows.map(({ subject }) => subject);
+const holdsOf = (subjects: readonly string[]) =>
+  sql<boolean>`hash in (select receiver.hash_of(s) from unnest(${subjects}::text[]) s)`;
+
+export async function isHeld(db: Db, subjects: readonly string[]): Promise<boolean> {
+  const holds = db.selectFrom('receiver.holds').select('hash').where(holdsOf(subjects));
+  return (await holds.executeTakeFirst()) !== undefined;
 }
 
 /** @returns whether there was a hold */
@@ -33,11 +34,6 @@ export async function releasePatient(
   subjects: readonly string[],
 ): Promise<boolean> {
   await logAccess(core, { actor, action: 'release', subjects });
-  const hashes = sql<string>`(select receiver.hash_of(s) from unnest(${subjects}::text[]) s)`;
-  const holds = await core.db
-    .deleteFrom('receiver.holds')
-    .where('hash', 'in', hashes)
-    .returning('hash')
-    .execute();
-  return holds.length > 0;
+  const released = core.db.deleteFrom('receiver.holds').where(holdsOf(subjects)).returning('hash');
+  return (await released.execute()).length > 0;
 }

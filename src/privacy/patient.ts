@@ -13,7 +13,7 @@ import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { isAbout } from './audit.ts';
-import { heldSubjects } from './holds.ts';
+import { isHeld } from './holds.ts';
 
 /** The callbacks of a patient are read at once. */
 const maxBytes = 32 * 1024 * 1024;
@@ -39,7 +39,7 @@ export class UnclearPatient extends Error {
 /**
  * The subjects of one patient. An unclear id is an entry of the access log, since the error has ids of patients.
  *
- * @param ids as callbacks have them; or `platform:<id>`, `partner:<business>:<id>` or `abha:<address or number>`, also of
+ * @param ids as callbacks or holds have them; or `platform:<id>`, `partner:<business>:<id>` or `abha:<address or number>`, also of
  *   a patient whom no stored callback names
  * @throws UnclearPatient with the choices; nothing is guessed
  */
@@ -48,7 +48,8 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
   for (const id of ids) {
     const { subjects, isExplicit } = await candidatesOf(core.db, id);
     const { rows } = await sql<{ subject: string }>`
-      select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
+      select subject from unnest(${subjects}::text[]) subject
+      where ${isExplicit} or exists (select from receiver.holds where hash = receiver.hash_of(subject))
       union select s from receiver.callbacks_with(${subjects}), unnest(subjects) s where s = any(${subjects})
       order by subject`.execute(core.db);
     const choices = rows.map(({ subject }) => subject);
@@ -61,11 +62,8 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
   return [...new Set(patient)];
 }
 
-/** Also those that no callback names. */
-export const subjectsLike = async (db: Db, id: string): Promise<string[]> =>
-  (await candidatesOf(db, id)).subjects;
-
-async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; isExplicit: boolean }> {
+/** The subjects that an id may be, also those that no callback names. */
+export async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; isExplicit: boolean }> {
   const [, kind = 'partner', business = '', explicit] =
     /^(?:(platform|abha)|partner:([^:]*)):(.+)$/s.exec(id) ?? [];
   if (explicit) {
@@ -95,8 +93,6 @@ async function revealCallbacks(core: Core, actor: Actor, subjects: readonly stri
 }
 
 const patientsIn = ({ subjects }: Callback) => subjects.filter((subject) => subject.startsWith('p:'));
-
-const isHeld = async (db: Db, subjects: readonly string[]) => (await heldSubjects(db, subjects)).length > 0;
 
 /** `deliveries`: the oldest event first. @throws Error where the access log cannot be written */
 export async function showPatient(core: Core, actor: Actor, subjects: readonly string[]) {
