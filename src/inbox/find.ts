@@ -123,7 +123,7 @@ async function find(
     else patients.set(subject, patients.get(subject) ?? hit);
   }
   const persons = [...patients].map(([subject, hit]): Person => ({ ...hit, subjects: [subject] }));
-  const shown = [...hits.values(), ...patients.values()];
+  const shown = [...hits.values(), ...patients.values()].map((hit) => ({ ...hit, family: hit.family.name }));
   return { persons, hits: [...hits.values()], isCut, subjects: await patientsOf(client, shown) };
 }
 

@@ -20,10 +20,7 @@ export interface StoredDelivery extends Omit<Selectable<Tables['public.deliverie
   subjects: string[];
 }
 
-export async function readDelivery(
-  { db, pool, families }: Core,
-  id: string,
-): Promise<StoredDelivery | undefined> {
+export async function readDelivery({ db, pool }: Core, id: string): Promise<StoredDelivery | undefined> {
   if (!uuid.test(id)) return undefined;
   const row = await db
     .selectFrom('public.deliveries as d')
@@ -33,11 +30,10 @@ export async function readDelivery(
     .select(sql<boolean>`${reducedMark} = any(i.subjects)`.as('isReduced'))
     .where('d.id', '=', id)
     .executeTakeFirst();
-  const family = families.find(({ name }) => name === row?.family);
-  if (!row || !family) return row && { ...row, subjects: [] };
-  const record = { family, businessId: row.business_id, recordId: row.record_id };
+  if (!row) return undefined;
+  const { family, business_id: businessId, record_id: recordId } = row;
   const subjects = await inTransaction(pool, 'set transaction read only', (client) =>
-    patientsOf(client, [record]),
+    patientsOf(client, [{ family, businessId, recordId }]),
   );
   return { ...row, subjects };
 }

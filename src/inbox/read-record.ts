@@ -104,7 +104,7 @@ export async function readRecord(
       versions: versions.slice(0, maxVersions),
       isComplete: versions.length <= maxVersions,
       related,
-      subjects: await patientsOf(client, [key]),
+      subjects: await patientsOf(client, [{ ...key, family: family.name }]),
     };
   });
 }
@@ -131,21 +131,14 @@ export async function describeCallbacks({ pool, families }: Core, ids: readonly 
       [ids],
     );
     const texts = new Map<string, string>();
-    const subjects: string[] = [];
     for (const family of families) {
       const own = rows.filter((row) => row.family === family.name);
       if (own.length === 0) continue;
       const read = await readRows(client, family, own);
       for (const [n, { id, event }] of own.entries())
         texts.set(id, [event, read[n]!.name].filter(Boolean).join(', '));
-      subjects.push(
-        ...(await patientsOf(
-          client,
-          own.map((key) => ({ ...key, family })),
-        )),
-      );
     }
-    return { texts, subjects };
+    return { texts, subjects: await patientsOf(client, rows) };
   });
 }
 
@@ -168,11 +161,8 @@ export async function readRows(
 }
 
 /** The subjects, hashed already, of the patients to whom the callbacks of records belong. */
-export async function patientsOf(client: pg.ClientBase, records: readonly FamilyRecord[]): Promise<string[]> {
-  const owners = await readOwners(
-    client,
-    records.map(({ family, ...key }) => ({ ...key, family: family.name })),
-  );
+export async function patientsOf(client: pg.ClientBase, records: readonly RecordKey[]): Promise<string[]> {
+  const owners = await readOwners(client, records);
   return [...new Set(owners.flat())].map((hash) => hashedPrefix + hash);
 }
 
