@@ -14,9 +14,9 @@ import {
 } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { type Actor, commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { listAccess } from './audit.ts';
+import { isAbout } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
-import { applyErasures, exportErasures, listErasures, readWithheld } from './erasures.ts';
+import { applyErasures, exportErasures, readWithheld } from './erasures.ts';
 import { holdPatient, releasePatient } from './holds.ts';
 import { candidatesOf, exportPatient, identifyPatient, showPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
@@ -153,7 +153,13 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .description('print the certificates, newest first')
     .action(
       onCore(async (core) => {
-        const rows = (await listErasures(core.db, maxListed)).map((row) => {
+        const certificates = await core.db
+          .selectFrom('receiver.erasures')
+          .select(['id', 'actor', 'started_at', 'completed_at', 'counts'])
+          .orderBy('started_at', 'desc')
+          .limit(maxListed)
+          .execute();
+        const rows = certificates.map((row) => {
           const counts = Object.entries(row.counts).map(([family, count]) => `${family} ${count}`);
           return [row.id, row.actor, row.started_at, row.completed_at, counts.join('\n')];
         });
@@ -201,13 +207,19 @@ async function printAccess(
   { patient, limit }: { patient?: string; limit: number },
 ): Promise<void> {
   const subjects = patient === undefined ? undefined : (await candidatesOf(core.db, patient)).subjects;
-  const entries = await listAccess(core.db, { subjects }, limit);
+  const entries = await core.db
+    .selectFrom('public.access_log')
+    .selectAll()
+    .$if(subjects !== undefined, (query) => query.where(isAbout(subjects!)))
+    .orderBy('entry', 'desc')
+    .limit(limit)
+    .execute();
   const seen = { subjects: subjects ?? [], rows: entries.length };
   await logAccess(core, { actor: commandActor(), action: 'audit', ...seen });
-  const rows = entries.map(({ entry, at, actor, actor_name: name, address, action, patients, ...shown }) => {
+  const rows = entries.map(({ entry, at, actor, actor_name: name, address, action, subjects, ...shown }) => {
     const filter = Object.keys(shown.filter).length > 0 ? JSON.stringify(shown.filter) : '';
     const by = name ? `${actor}\n${name}` : actor;
-    return [entry, at, by, address, action, patients, filter, shown.rows];
+    return [entry, at, by, address, action, subjects.length, filter, shown.rows];
   });
   printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }

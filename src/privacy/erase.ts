@@ -11,13 +11,7 @@ import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { destroyWithheld } from './retention.ts';
 
-export type Certificate = Omit<
-  Selectable<Tables['receiver.erasures']>,
-  'until' | 'patient_hashes' | 'subjects'
->;
-
-export const certificates = (db: Db) =>
-  db.selectFrom('receiver.erasures').select(['id', 'actor', 'started_at', 'completed_at', 'counts']);
+type Certificate = Pick<Selectable<Tables['receiver.erasures']>, 'id' | 'completed_at' | 'counts'>;
 
 interface StepOptions {
   onProgress?: ((callbacks: number) => void) | undefined;
@@ -178,7 +172,8 @@ async function complete(core: Core, id: string): Promise<Certificate> {
       where e.id = ${id} or e.patient_hashes && erasures.patient_hashes
     )`.execute(core.db);
   await destroyWithheld(core);
-  return certificates(core.db).where('id', '=', id).executeTakeFirstOrThrow();
+  const certificate = core.db.selectFrom('receiver.erasures').select(['id', 'completed_at', 'counts']);
+  return certificate.where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 /** Reduces the callbacks of these records that belong to erased people, in steps, and merges them. */

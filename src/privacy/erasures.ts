@@ -7,10 +7,7 @@ import type { Core } from '../receiver/feature.ts';
 import { gateLock } from '../receiver/gate/gate.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { type Db, writeSettings } from '../receiver/store/tables.ts';
-import { type Certificate, certificates, continueList } from './erase.ts';
-
-export const listErasures = (db: Db, limit: number): Promise<Certificate[]> =>
-  certificates(db).orderBy('started_at', 'desc').limit(limit).execute();
+import { continueList } from './erase.ts';
 
 /**
  * What is withheld of an erasure, as it was: JSON of each callback, and of each body of the quarantine.
