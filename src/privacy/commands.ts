@@ -14,11 +14,10 @@ import {
 } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { type Actor, commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { isAbout } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, readWithheld } from './erasures.ts';
 import { holdPatient, releasePatient } from './holds.ts';
-import { candidatesOf, exportPatient, identifyPatient, showPatient } from './patient.ts';
+import { candidatesOf, exportPatient, identifyPatient, isAbout, showPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
 
 /** Certificates of a list. */

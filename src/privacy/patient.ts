@@ -12,7 +12,6 @@ import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import { isAbout } from './audit.ts';
 import { isHeld } from './holds.ts';
 
 /** The callbacks of a patient are read at once. */
@@ -155,6 +154,11 @@ export function isRecordOf(callbacks: readonly Callback[], key: string, type = '
   return sql<boolean>`business_id = any(${businesses}::text[]) and ${sql.ref(key)} = any(${records}::${sql.raw(type)}[])
     and delivery_id = any(${callbacks.map(({ id }) => id)}::uuid[])`;
 }
+
+/** The entry is about one of these subjects. By an array: else PostgreSQL may look for the newest ones in all entries. */
+export const isAbout = (subjects: readonly string[]) =>
+  sql<boolean>`entry = any(array(select entry from public.access_log
+    where subjects && array(select receiver.hash_of(s) from unnest(${subjects}::text[]) s)))`;
 
 const readLooks = (db: Db, subjects: readonly string[]): Promise<Profile['looks']> =>
   db

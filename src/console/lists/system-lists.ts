@@ -4,7 +4,7 @@ import { families } from '../../callbacks/families/index.ts';
 import { titled, uuid, words } from '../../common/words.ts';
 import { causeOfFailure } from '../../inbox/list-deliveries.ts';
 import { causeOfRejection } from '../../inbox/replay.ts';
-import { isAbout } from '../../privacy/audit.ts';
+import { isAbout } from '../../privacy/patient.ts';
 import { BadInput } from '../page.ts';
 import { subjectsOfHandle } from '../patient-handle.ts';
 import { hrefTo, recordHref } from '../ui/context.ts';
