@@ -17,8 +17,8 @@ const maxFailingMs = 72 * hourMs;
 export interface Attempt {
   /** The status, or the code of the error. */
   outcome: string;
-  /** 0: the endpoint does not say. */
-  retryAfterMs: number;
+  /** Undefined: the endpoint does not say. */
+  retryAfterMs?: number | undefined;
 }
 
 /** Where this process is: a copy of the database, or a receiver with another address, is elsewhere. */
@@ -97,7 +97,7 @@ export async function recordFailure(
   { db, config: { times } }: Core,
   destination: Destination,
   position: number,
-  { outcome, retryAfterMs }: Attempt,
+  { outcome, retryAfterMs = 0 }: Attempt,
 ): Promise<void> {
   const pauseMs = times.webhookPauseMs * 2 ** destination.attempts * (0.75 + Math.random() / 2);
   const values = {

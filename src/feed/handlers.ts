@@ -5,7 +5,7 @@ import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
-import { type Attempt, addDestination, handlerPrefix, recordFailure, update } from './destinations.ts';
+import { addDestination, handlerPrefix, recordFailure, update } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
 import type { Change } from './read-changes.ts';
 import { done, leaseMs, sendChanges, type Transport } from './send.ts';
@@ -55,7 +55,7 @@ async function recordInterrupted(
     .where('next_at', '<=', latest)
     .execute();
   for (const destination of leased)
-    await recordFailure(core, destination, Number(destination.position), failed('its process ended'));
+    await recordFailure(core, destination, Number(destination.position), { outcome: 'its process ended' });
 }
 
 function createTransport(core: Core, handlers: readonly Handler[]): Transport {
@@ -76,14 +76,14 @@ function createTransport(core: Core, handlers: readonly Handler[]): Transport {
           call = (async () => handler.run(event, { signal: ending, log }))();
           return call;
         });
-        return { outcome: done, retryAfterMs: 0 };
+        return { outcome: done };
       } catch (error) {
         const { name, code, stack = '' } = Object(error) as { name?: string; code?: unknown; stack?: string };
         // Its text may have anything of the record.
         if (!signal.aborted)
           log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');
         await ended(call, timeoutOf(handler), log);
-        return failed(String(code ?? name).slice(0, 60));
+        return { outcome: String(code ?? name).slice(0, 60) };
       }
     },
   };
@@ -101,8 +101,6 @@ async function ended(
     process.exit(1);
   });
 }
-
-const failed = (outcome: string): Attempt => ({ outcome, retryAfterMs: 0 });
 
 /** Reads of changes that are handed over at the same time share a statement. */
 const createReader = (core: Core) =>

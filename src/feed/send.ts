@@ -144,12 +144,12 @@ export async function post(
       fetch(url, { ...init, signal: ending }),
     );
     void response.body?.cancel().catch(() => {});
-    const waitMs = retryAfterMs(response.headers.get('retry-after')) ?? 0;
+    const waitMs = retryAfterMs(response.headers.get('retry-after'));
     return { outcome: String(response.status), retryAfterMs: waitMs };
   } catch (error) {
     // Never a message: it could repeat the address, which may contain a secret.
     const { name, cause } = error as { name?: string; cause?: { code?: string } };
-    return { outcome: String(cause?.code ?? name).slice(0, 60), retryAfterMs: 0 };
+    return { outcome: String(cause?.code ?? name).slice(0, 60) };
   }
 }
 
