@@ -18,7 +18,7 @@ export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => 
   run: async (signal) => {
     await registerHandlers(core, handlers);
     const transport = createTransport(core, handlers);
-    await recordInterrupted(core, handlers, transport);
+    await recordInterrupted(core, transport);
     await sendChanges(core, transport, signal);
   },
 });
@@ -41,16 +41,12 @@ export async function registerHandlers(core: Core, handlers: readonly Handler[])
 }
 
 /** Only the holder of the task calls handlers, so a lease is that of a process that has ended, perhaps because of them. */
-async function recordInterrupted(
-  core: Core,
-  handlers: readonly Handler[],
-  transport: Transport,
-): Promise<void> {
+async function recordInterrupted(core: Core, transport: Transport): Promise<void> {
   const latest = sql<Date>`now() + ${leaseMs(core, transport)} * interval '1 millisecond'`;
   const leased = await core.db
     .selectFrom('receiver.destinations')
     .selectAll()
-    .where('id', 'in', handlers.map(idOf))
+    .where('id', 'in', transport.ids!)
     .where('next_at', '>', sql<Date>`now()`)
     .where('next_at', '<=', latest)
     .execute();
