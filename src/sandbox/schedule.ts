@@ -25,7 +25,7 @@ const maxDaysAhead = 7;
 
 /**
  * What happens in the days from `start` to a week after `end`, in the order in which it begins: visits, by their booking, and
- * something else each day. It is closed on Sundays, but for an emergency now and then.
+ * something else each day. It is closed on Sundays.
  */
 export function planPast(random: Random, practice: Practice, start: number, end: number) {
   const beginnings: Beginning[] = [];
@@ -44,26 +44,23 @@ export function planPast(random: Random, practice: Practice, start: number, end:
     }
   }
 
-  function planVisit(midnight: number, isEmergency: boolean): void {
+  function planVisit(midnight: number): void {
     const { doctor, startsAt } = findSlot(midnight);
     const daysAhead = random.between(1, maxDaysAhead);
-    const at =
-      isEmergency || random.chance(0.35)
-        ? startsAt - random.between(5, 30) * minute
-        : midnight - daysAhead * day + random.between(8 * 60, 21 * 60) * minute;
+    const at = random.chance(0.35)
+      ? startsAt - random.between(5, 30) * minute
+      : midnight - daysAhead * day + random.between(8 * 60, 21 * 60) * minute;
     beginnings.push({ at, practice, doctor, startsAt });
   }
 
   const last = startOfDay(end, maxDaysAhead);
   for (let midnight = startOfDay(start); midnight <= last; midnight += day) {
     const busy = busyness[weekdayOf(midnight)]!;
+    if (busy === 0) continue;
     const visits = (visitsPerDay * busy * random.between(80, 120)) / 100;
-    for (let left = Math.round(visits); left > 0; left--) planVisit(midnight, false);
-    if (busy === 0 && random.chance(0.2)) planVisit(midnight, true);
-    if (busy > 0) {
-      const at = midnight + random.between(10 * 60, 16 * 60) * minute;
-      beginnings.push({ at, practice, doctor: random.pick(practice.doctors) });
-    }
+    for (let left = Math.round(visits); left > 0; left--) planVisit(midnight);
+    const at = midnight + random.between(10 * 60, 16 * 60) * minute;
+    beginnings.push({ at, practice, doctor: random.pick(practice.doctors) });
   }
   return beginnings.sort((a, b) => a.at - b.at);
 }
