@@ -40,7 +40,10 @@ export function openPool(
   // A session that has raised an outage is closed: it may stay read-only for as long as it lives.
   const broken = new WeakSet<pg.Client>();
   pool.on('connect', (client) =>
-    client.connection.on('errorMessage', (error) => faultOf(error) === 'outage' && broken.add(client)),
+    client.connection.on('errorMessage', (error) => {
+      if (faultOf(error) === 'outage') broken.add(client);
+      if (isUnprepared(error)) unprepared.add(pool);
+    }),
   );
   pool.on('release', (_error, client) => {
     if (broken.has(client)) void client.end();
@@ -48,27 +51,15 @@ export function openPool(
   return pool;
 }
 
-/** Pools behind a connection pooler that does not know about prepared statements. */
+/** Pools behind a connection pooler that gave a transaction a session without its statement. */
 const unprepared = new WeakSet<pg.Pool>();
-const names = new Map<string, string>();
 
 /**
  * A prepared statement, where the pool can have any. Its name is a hash of its text: behind a pooler, statements of other processes
  * have names in the same session.
  */
-export function prepared(pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig {
-  if (unprepared.has(pool)) return query;
-  const name = names.get(query.text) ?? hash('sha256', query.text, 'base64url');
-  names.set(query.text, name);
-  return { ...query, name };
-}
-
-/** A pooler gave the transaction another session, and nothing was executed: the same works without a name. */
-function lacksStatement(pool: pg.Pool, error: unknown): boolean {
-  if (!hasState(error, 'duplicatePreparedStatement', 'invalidStatementName')) return false;
-  unprepared.add(pool);
-  return true;
-}
+export const prepared = (pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig =>
+  unprepared.has(pool) ? query : { ...query, name: hash('sha256', query.text, 'base64url') };
 
 export async function queryPrepared<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
@@ -77,13 +68,17 @@ export async function queryPrepared<Row extends pg.QueryResultRow>(
   try {
     return (await pool.query<Row>(prepared(pool, query))).rows;
   } catch (error) {
-    if (!lacksStatement(pool, error)) throw error;
+    // Nothing was executed: the same works without a name.
+    if (!isUnprepared(error)) throw error;
     return (await pool.query<Row>(query)).rows;
   }
 }
 
+const isUnprepared = (error: unknown) =>
+  hasState(error, 'duplicatePreparedStatement', 'invalidStatementName');
+
 /**
- * Runs a function in a transaction, perhaps more than once.
+ * Runs a function in a transaction.
  *
  * @param first SQL of the first message, behind `begin`: settings and locks
  * @param timeoutMs of the driver for that message and for the end of the transaction; then it closes the connection
@@ -96,27 +91,21 @@ export async function inTransaction<T>(
   timeoutMs?: number,
 ): Promise<T> {
   const limit = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
-  let isPrepared = !unprepared.has(pool);
-  for (let tries = 1; ; tries += 1) {
-    const client = await pool.connect();
-    try {
-      await client.query({ text: `begin isolation level read committed; ${first}`, ...limit });
-      const result = await run(client);
-      await client.query({ text: 'commit', ...limit });
-      client.release();
-      return result;
-    } catch (error) {
-      const isUsable =
-        error instanceof pg.DatabaseError &&
-        (await client.query({ text: 'rollback', ...limit }).then(
-          () => true,
-          () => false,
-        ));
-      client.release(!isUsable);
-      // Each idle session may be read-only still, where a new one is not.
-      if (hasState(error, 'readOnly') && tries <= pool.options.max) continue;
-      if (!isPrepared || !lacksStatement(pool, error)) throw error;
-      isPrepared = false;
-    }
+  const client = await pool.connect();
+  try {
+    await client.query({ text: `begin isolation level read committed; ${first}`, ...limit });
+    const result = await run(client);
+    await client.query({ text: 'commit', ...limit });
+    client.release();
+    return result;
+  } catch (error) {
+    const isUsable =
+      error instanceof pg.DatabaseError &&
+      (await client.query({ text: 'rollback', ...limit }).then(
+        () => true,
+        () => false,
+      ));
+    client.release(!isUsable);
+    throw error;
   }
 }

@@ -79,6 +79,8 @@ function faultInMerge(error: unknown): MergeFault['fault'] {
   const { code = '' } = error;
   if (hasState(error, 'queryCanceled')) return 'slow';
   if (hasState(error, 'lockNotAvailable', 'deadlock')) return 'locked';
+  // By a pooler: the next attempt has no name.
+  if (hasState(error, 'duplicatePreparedStatement', 'invalidStatementName')) return 'record';
   if (/^(42|55)/.test(code)) return 'family';
   const fault = faultOf(error);
   if (fault === 'refusal') return fault;
