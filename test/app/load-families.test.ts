@@ -114,33 +114,21 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ table: 'a; drop' }`), /table must be small letters/],
     [of(`{ name: 'Ünvoice' }`), /name must be small letters/],
     [of(`{ fields: { event_time: { kind: 'time' } } }`), /event_time is a column of every family/],
-    [of(`{ fields: { constructor: { kind: 'text' } } }`), /constructor is a name of JavaScript/],
+    [of(`{ fields: { constructor: { kind: 'text' } } }`), /constructor .*a name of JavaScript/],
     [of(`{ fields: { a: { kind: 'date' } } }`), /fields.a.kind .*"amount"/],
-    [of(`{ fields: { a: { kind: 'text', isActionTime: true } } }`), /isActionTime must be of the kind time/],
-    [of(`{ fields: { a: { kind: 'text', alias: 'b' }, b: { kind: 'text' } } }`), /two that are called b/],
     [
       of(
         `{ fields: { a: { kind: 'text', refersTo: 'nothing' } }, name: 'g14', table: 'g14', events: { e14: 'created' }, path: { default: ['/14'] } }`,
       ),
       /fields.a.refersTo is nothing, which is no family/,
     ],
-    [of(`{ feilds: {} }`), /feilds/],
     [of(`{ events: {} }`), /events must list an event/],
     [of(`{ events: { 'f.x': 'reconciled' } }`), /events.f.x .*"deleted"/],
     [of(`{ path: { default: ['f'] } }`), /path.default.0 must start with \//],
     [of(`{ path: { default: ['/console'] } }`), /path.default.0 is a path that the receiver uses/],
-    [of(`{ key: 'b' }`), /key names b, which is not among its fields/],
-    [of(`{ key: 't' }`), /key must be of the kind text or integer, which t is not/],
-    [of(`{ changeTime: 'a' }`), /changeTime must be of the kind time/],
-    [
-      of(
-        `{ dependentFields: { a: ['b'] }, labels: { more: { c: 'C' } }, printedNumber: 'e', sample: { g: 1 } }`,
-      ),
-      /dependentFields names b/,
-      /labels names c/,
-      /printedNumber names e/,
-      /sample names g/,
-    ],
+    [of(`{ key: 'b' }`), /key must be a field of the kind text or integer, which b is not/],
+    [of(`{ key: 't' }`), /key must be a field .*, which t is not/],
+    [of(`{ changeTime: 'a' }`), /changeTime must be a field of the kind time/],
   ];
   const file = (index: number) => `${String(index + 1).padStart(2, '0')}.ts`;
   await write(Object.fromEntries(faults.map(([text], index) => [file(index), text])));

@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, Field>>;
 type Name<F> = keyof F & string;
 
 /** In the order in which people read a record. */
-export const labelGroups = ['money', 'people', 'time', 'more'] as const;
+const labelGroups = ['money', 'people', 'time', 'more'] as const;
 type LabelGroup = (typeof labelGroups)[number];
 
 /** A family of events: one file. Its table, types, pages and documents follow from it. */
