@@ -1,8 +1,10 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
+import { tableOf } from '../store/columns.ts';
+import { describeError, faultOf, hasState, OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
-import { inTransaction } from '../store/pools.ts';
+import { inTransaction, prepared } from '../store/pools.ts';
 import {
   keysOf,
   type MergeCounts,
@@ -10,9 +12,10 @@ import {
   type MergeTotals,
   mergeLimits,
   mergeLock,
+  mergeStatements,
+  planSettings,
 } from '../store/statements/merge-records.ts';
 import { growingPause, putOff, waitingOfDue, waitingOfRecords } from '../store/statements/pending.ts';
-import { driverMs, type MergeContext, type MergeFault, mergeOnce } from './merge-once.ts';
 
 interface RecordOfFamily {
   businessId: string;
@@ -52,18 +55,33 @@ interface WaitingRecord extends RecordOfFamily {
   ids: string[];
 }
 
-interface MergeCall extends MergeContext {
+/** Why nothing was merged. */
+interface MergeFault {
+  /**
+   * `busy`: others merge; `foreign`: the tables are made for other families; `family`: a statement, a right or the state of a
+   * table is at fault. All others: perhaps one of the records, as where a foreign trigger raises an error.
+   */
+  fault: 'busy' | 'foreign' | 'family' | 'refusal' | 'record';
+  reason: string;
+}
+
+interface MergeCall {
+  pool: pg.Pool;
   log: Log;
+  limits: MergeLimits;
+  fingerprint: string;
+  family: Family;
+  recordsChanges: boolean;
   /** By `performance.now()`. */
   endsAt: number;
   result: MergeResult;
 }
 
+/** The driver's limit: the server's time-outs come first. */
+const driverMs = ({ mergeLockMs, statementMs }: MergeLimits): number => mergeLockMs + statementMs;
+
 /** A merge that has failed is split into so many. */
 const parts = 8;
-const failed = "'infinity'";
-const pauseOfRecord = growingPause(60);
-const pauseOfFamily = growingPause(10);
 
 interface MergeOptions {
   pool: pg.Pool;
@@ -141,19 +159,6 @@ async function split(
   for (let i = 0; i < records.length; i += size) await mergeWaiting(call, records.slice(i, i + size));
 }
 
-async function blame(call: MergeCall, failure: MergeFault, records: WaitingRecord[]): Promise<void> {
-  const { fault, reason } = failure;
-  const { result } = call;
-  if (fault === 'busy' || fault === 'foreign') {
-    result.outcome = fault;
-  } else if (fault === 'family') {
-    Object.assign(result, { outcome: 'broken', reason });
-    await putOffRecords(call, records, reason, pauseOfFamily);
-  } else {
-    await putOffRecords(call, records, reason, fault === 'refusal' ? failed : pauseOfRecord);
-  }
-}
-
 const isFault = (attempt: MergeCounts | MergeFault): attempt is MergeFault => 'fault' in attempt;
 
 async function tryRecords(
@@ -171,22 +176,23 @@ function leave({ result }: MergeCall, records: readonly RecordOfFamily[], reason
   for (const { businessId, recordId } of records) result.left.push({ businessId, recordId, reason });
 }
 
-/** @param nextAt SQL */
-async function putOffRecords(
-  call: MergeCall,
-  records: WaitingRecord[],
-  reason: string,
-  nextAt: string,
-): Promise<void> {
+/** Puts off what waits of these records, by the fault of all of them. */
+async function blame(call: MergeCall, { fault, reason }: MergeFault, records: WaitingRecord[]) {
   const { pool, log, limits, family, result } = call;
+  if (fault === 'busy' || fault === 'foreign') {
+    result.outcome = fault;
+    return;
+  }
+  if (fault === 'family') Object.assign(result, { outcome: 'broken', reason });
   const ids = records.flatMap((record) => record.ids);
   leave(call, records, reason);
   if (ids.length === 0) return;
+  const nextAt = { family: growingPause(10), refusal: "'infinity'", record: growingPause(60) }[fault];
   const query = { text: putOff(nextAt), values: [ids, reason], query_timeout: driverMs(limits) };
   // Under the lock: two sessions that update many of these rows could wait for each other.
   const update = (client: pg.PoolClient) => client.query(query);
   const { rowCount } = await inTransaction(pool, mergeLock(limits), update, driverMs(limits));
-  result[nextAt === failed ? 'failed' : 'waiting'] += rowCount!;
+  result[fault === 'refusal' ? 'failed' : 'waiting'] += rowCount!;
   const about = { family: family.name, deliveries: rowCount, delivery: ids[0], reason };
   log.warn(about, 'deliveries could not be merged');
 }
@@ -195,4 +201,55 @@ async function read(call: MergeCall, text: string, values: unknown[]): Promise<W
   const { pool, limits, family } = call;
   const query = { text, values: [family.name, ...values], query_timeout: driverMs(limits) };
   return (await pool.query<WaitingRecord>(query)).rows;
+}
+
+/**
+ * @param size the number of deliveries, or of records
+ * @throws the error of an outage; then nothing was changed, either
+ */
+async function mergeOnce(
+  { pool, limits, fingerprint, family, recordsChanges, result }: MergeCall,
+  mode: 'due' | 'records',
+  size: number,
+  values: unknown[],
+): Promise<MergeCounts | MergeFault> {
+  const share = size === 1 ? 1 : Math.min(1, Math.max(size / limits.maxDeliveries, 0.2));
+  const first = `${mergeLock(limits)}; ${planSettings}; set local lock_timeout = ${limits.lockMs};
+    set local statement_timeout = ${Math.ceil(limits.statementMs * share)}; lock table ${tableOf(family)} in row exclusive mode nowait`;
+  const query = {
+    text: mergeStatements(family)[mode],
+    values: [fingerprint, recordsChanges, ...values],
+    query_timeout: driverMs(limits),
+  };
+  let isLocked = false;
+  const run = async (client: pg.PoolClient) => {
+    isLocked = true;
+    const { rows } = await client.query<MergeCounts>(prepared(pool, query));
+    return rows[0]!;
+  };
+  try {
+    const counts = await inTransaction(pool, first, run, driverMs(limits));
+    if (!counts.isCurrent) return { fault: 'foreign', reason: new OtherFamilies().message };
+    for (const count of ['merged', 'written', 'deleted', 'waiting'] as const) result[count] += counts[count];
+    return counts;
+  } catch (error) {
+    if (!isLocked && hasState(error, 'queryCanceled')) return { fault: 'busy', reason: 'others merge' };
+    // No record of the table is at fault.
+    if (!isLocked && hasState(error, 'lockNotAvailable'))
+      return { fault: 'family', reason: `the table ${family.table} is locked by another session` };
+    return { fault: faultInMerge(error), reason: describeError(error) };
+  }
+}
+
+/** @throws the error where no record is at fault: an outage, the driver's, or our own */
+function faultInMerge(error: unknown): MergeFault['fault'] {
+  const fault = faultOf(error);
+  if (!(error instanceof pg.DatabaseError) || fault === 'outage') throw error;
+  const { code = '' } = error;
+  // The session has ended.
+  if (code.startsWith('25')) throw error;
+  if (fault === 'refusal') return fault;
+  // A pooler has lost the statement: the next attempt has no name.
+  if (fault === 'timeout' || hasState(error, 'duplicatePreparedStatement')) return 'record';
+  return /^(42|55)/.test(code) ? 'family' : 'record';
 }
