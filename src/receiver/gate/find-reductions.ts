@@ -62,30 +62,23 @@ export async function findReductions(
 ): Promise<Reduction[]> {
   const owners = openOwners(client, gate.hash, incoming);
   const reductions = new Map<RecordCallback, Reduction>();
-  /** @returns the subjects of records with callbacks that are reduced now */
   const reduceRecords = async (keys: readonly RecordKey[]) => {
-    const added = await owners.read(keys);
-    const hashes = [...added].flatMap(([subject, callbacks]) => [
-      gate.hash(subject),
-      ...callbacks.flatMap(({ patientHashes, delivery }) => [
-        ...patientHashes,
-        gate.hash(`d:${delivery.id}`),
-      ]),
+    const hashes = (await owners.read(keys)).flatMap(({ patientHashes, delivery, references }) => [
+      ...patientHashes,
+      ...[`d:${delivery.id}`, ...[delivery, ...references].map(subjectOf)].map(gate.hash),
     ]);
-    if (hashes.length > 0) await gate.read(hashes);
-    const changed = keys.filter((record) => {
-      const before = reductions.size;
+    if (hashes.length > 0) await gate.read([...new Set(hashes)]);
+    for (const record of keys) {
       const open = owners.callbacksOf(record).filter((one) => !one.isReduced && !reductions.has(one));
       // Those that name a patient first: the others may belong to the same one.
       for (const callback of open.toSorted((a, b) => b.patientHashes.length - a.patientHashes.length)) {
         const reduction = reductionOf(callback, owners, gate, reductions);
         if (reduction) reductions.set(callback, reduction);
       }
-      return reductions.size > before;
-    });
-    return changed.map(subjectOf);
+    }
   };
-  const changed = await reduceRecords([...incoming, ...records]);
+  await reduceRecords([...incoming, ...records]);
+  const changed = new Set(Array.from(reductions.keys(), ({ delivery }) => subjectOf(delivery)));
   await reduceRecords(await recordsReferringTo(client, changed, incoming));
   return [...reductions.values()];
 }
@@ -96,7 +89,7 @@ function reductionOf(
   { hash, erased }: Gate,
   reductions: ReadonlyMap<RecordCallback, Reduction>,
 ): Reduction | undefined {
-  const { delivery, references } = callback;
+  const { delivery } = callback;
   const ofRecord = (record: RecordKey) => erased.get(hash(subjectOf(record)));
   const isForever = (entry: GateEntry | undefined) => entry?.until === Number.POSITIVE_INFINITY;
   const byName = (naming: RecordCallback) => {
@@ -110,7 +103,7 @@ function reductionOf(
     erased.get(hash(`d:${delivery.id}`)) ??
     (naming.length > 0
       ? naming.map(byName).find(Boolean)
-      : [delivery, ...references].map(ofRecord).find(isForever));
+      : [delivery, ...owners.referencesOf(callback)].map(ofRecord).find(isForever));
   const ownerHashes = naming.flatMap(({ patientHashes }) => patientHashes);
   return entry && { ...callback, ownerHashes, erasure: entry.erasure };
 }
@@ -118,15 +111,14 @@ function reductionOf(
 /** The records with callbacks that refer to one of these and are not reduced yet. */
 async function recordsReferringTo(
   client: pg.ClientBase,
-  recordSubjects: readonly string[],
+  recordSubjects: ReadonlySet<string>,
   incoming: readonly Delivery[],
 ): Promise<RecordKey[]> {
-  if (recordSubjects.length === 0) return [];
+  if (recordSubjects.size === 0) return [];
   const { rows } = await client.query<RecordKey>(
     `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.callbacks_with($1)
      where not '${reducedMark}' = any(subjects)`,
-    [recordSubjects],
+    [[...recordSubjects]],
   );
-  const wanted = new Set(recordSubjects);
-  return [...rows, ...incoming.filter(({ subjects }) => subjects.some((subject) => wanted.has(subject)))];
+  return [...rows, ...incoming.filter(({ subjects }) => subjects.some((one) => recordSubjects.has(one)))];
 }

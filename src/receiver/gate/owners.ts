@@ -18,14 +18,8 @@ export interface RecordCallback {
   isReduced: boolean;
   /** The salted hashes of those that it names. */
   patientHashes: string[];
-  /** If it names none: the callback of its record that does. */
-  nearest: RecordCallback | undefined;
-  /** Its own, or by the same rule those of another callback of its record. */
   references: RecordKey[];
 }
-
-/** In the order of versions, by the subjects of records. */
-type CallbacksOfRecords = Map<string, RecordCallback[]>;
 
 export type Hash = (subject: string) => string;
 
@@ -34,10 +28,13 @@ export interface Owners {
    * Reads records, and those that they refer to where their own callbacks do not say whose they are. A record that others refer
    * to refers to none.
    *
-   * @returns the records that were not read before
+   * @returns the callbacks that were not read before
    */
-  read: (records: readonly RecordKey[]) => Promise<CallbacksOfRecords>;
+  read: (records: readonly RecordKey[]) => Promise<RecordCallback[]>;
+  /** In the order of versions. */
   callbacksOf: (record: RecordKey) => readonly RecordCallback[];
+  /** Its own, or by the same rule those of another callback of its record. */
+  referencesOf: (callback: RecordCallback) => readonly RecordKey[];
   /** The callbacks that name the patients to whom a callback belongs. */
   namingOf: (callback: RecordCallback) => readonly RecordCallback[];
 }
@@ -56,32 +53,52 @@ export async function openHash(client: pg.ClientBase): Promise<Hash> {
 
 /** @param incoming deliveries that are to be stored, and count like stored ones */
 export function openOwners(client: pg.ClientBase, hash: Hash, incoming: readonly Delivery[] = []): Owners {
-  const lists: CallbacksOfRecords = new Map();
+  const lists = new Map<string, RecordCallback[]>();
   const callbacksOf = (record: RecordKey) => lists.get(subjectOf(record)) ?? [];
-
-  const readMissing = async (records: readonly RecordKey[]): Promise<CallbacksOfRecords> => {
+  const readMissing = async (records: readonly RecordKey[]) => {
     const missing = new Map(records.map((record) => [subjectOf(record), record]));
     for (const subject of missing.keys()) if (lists.has(subject)) missing.delete(subject);
-    if (missing.size === 0) return new Map();
-    const added = await readRecords(client, [...missing.values()], incoming, hash);
-    for (const [subject, callbacks] of added) lists.set(subject, callbacks);
+    if (missing.size === 0) return [];
+    const added = await readCallbacks(client, [...missing.values()], incoming, hash);
+    for (const subject of missing.keys()) lists.set(subject, []);
+    for (const callback of added) lists.get(subjectOf(callback.delivery))?.push(callback);
     return added;
   };
-  const read = async (records: readonly RecordKey[]) => {
-    const own = await readMissing(records);
-    const unclear = [...own.values()].flat().filter((callback) => namingOwn(callback).length === 0);
-    return new Map([...own, ...(await readMissing(unclear.flatMap(({ references }) => references)))]);
+  const namingOfRecord = (callback: RecordCallback) =>
+    nearest(callbacksOf(callback.delivery), callback, namesPatient);
+  const referencesOf = (callback: RecordCallback) =>
+    nearest(callbacksOf(callback.delivery), callback, refersToOthers)?.references ?? [];
+  return {
+    callbacksOf,
+    referencesOf,
+    read: async (records) => {
+      const own = await readMissing(records);
+      const unclear = own.filter((callback) => !namingOfRecord(callback));
+      return [...own, ...(await readMissing(unclear.flatMap(referencesOf)))];
+    },
+    namingOf: (callback) => {
+      const naming = namingOfRecord(callback);
+      if (naming) return [naming];
+      const ofOthers = referencesOf(callback).map(callbacksOf);
+      return ofOthers.flatMap((callbacks) => nearest(callbacks, callback, namesPatient) ?? []);
+    },
   };
+}
 
-  const namingOwn = (callback: RecordCallback) =>
-    callback.patientHashes.length > 0 ? [callback] : [callback.nearest ?? []].flat();
-  const namingOf = (callback: RecordCallback) => {
-    const own = namingOwn(callback);
-    if (own.length > 0) return own;
-    const { references, delivery } = callback;
-    return references.flatMap((record) => nearestNaming(callbacksOf(record), delivery.version) ?? []);
-  };
-  return { read, callbacksOf, namingOf };
+const namesPatient = ({ patientHashes }: RecordCallback) => patientHashes.length > 0;
+const refersToOthers = ({ references }: RecordCallback) => references.length > 0;
+
+/** The callback itself, or the nearest of a record: the last one before it, else the next. */
+function nearest(
+  callbacks: readonly RecordCallback[],
+  callback: RecordCallback,
+  fits: (other: RecordCallback) => boolean,
+): RecordCallback | undefined {
+  if (fits(callback)) return callback;
+  const { version } = callback.delivery;
+  return (
+    callbacks.findLast((other) => other.delivery.version < version && fits(other)) ?? callbacks.find(fits)
+  );
 }
 
 /** The salted hashes of the patients to whom callbacks of records belong, for each record. */
@@ -92,14 +109,6 @@ export async function readOwners(client: pg.ClientBase, records: readonly Record
     const naming = new Set(owners.callbacksOf(record).flatMap(owners.namingOf));
     return [...new Set([...naming].flatMap(({ patientHashes }) => patientHashes))];
   });
-}
-
-function nearestNaming(callbacks: readonly RecordCallback[], version: string): RecordCallback | undefined {
-  const naming = callbacks.filter(({ patientHashes }) => patientHashes.length > 0);
-  return (
-    naming.findLast(({ delivery }) => delivery.version < version) ??
-    naming.find(({ delivery }) => delivery.version > version)
-  );
 }
 
 export function referencesOf({
@@ -117,12 +126,13 @@ const heads = `id, family, event, client_id as "clientId", business_id as "busin
   to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
   to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
 
-async function readRecords(
+/** In the order of versions. */
+async function readCallbacks(
   client: pg.ClientBase,
   records: readonly RecordKey[],
   incoming: readonly Delivery[],
   hash: Hash,
-): Promise<CallbacksOfRecords> {
+): Promise<RecordCallback[]> {
   const { rows } = await client.query<DeliveryHead>(
     `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(business, record, family)
      cross join lateral (
@@ -130,32 +140,18 @@ async function readRecords(
      ) i`,
     [...keysOf(records), records.map(({ family }) => family)],
   );
-  const lists: CallbacksOfRecords = new Map(records.map((record) => [subjectOf(record), []]));
-  const add = (delivery: DeliveryHead, isStored: boolean) => {
-    const patientHashes = delivery.subjects.flatMap((subject) => {
+  const subjects = new Set(records.map(subjectOf));
+  const stored = new Set(rows.map(({ id }) => id));
+  const others = incoming.filter((delivery) => subjects.has(subjectOf(delivery)) && !stored.has(delivery.id));
+  const callbacks = [...rows, ...others].map((delivery) => ({
+    delivery,
+    isStored: stored.has(delivery.id),
+    isReduced: isReduced(delivery),
+    patientHashes: delivery.subjects.flatMap((subject) => {
       if (subject.startsWith(hashedPrefix)) return [subject.slice(hashedPrefix.length)];
       return subject.startsWith('p:') ? [hash(subject)] : [];
-    });
-    const references = referencesOf(delivery);
-    const facts = { delivery, isStored, isReduced: isReduced(delivery) };
-    lists.get(subjectOf(delivery))?.push({ ...facts, patientHashes, nearest: undefined, references });
-  };
-  for (const delivery of rows) add(delivery, true);
-  const stored = new Set(rows.map(({ id }) => id));
-  for (const delivery of incoming) if (!stored.has(delivery.id)) add(delivery, false);
-  for (const callbacks of lists.values()) addNearest(callbacks);
-  return lists;
-}
-
-/** Sorts the callbacks of a record, and completes them by each other. */
-function addNearest(callbacks: RecordCallback[]): void {
-  callbacks.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
-  let nearest = callbacks.find(({ patientHashes }) => patientHashes.length > 0);
-  let references = callbacks.find((callback) => callback.references.length > 0)?.references ?? [];
-  for (const callback of callbacks) {
-    if (callback.patientHashes.length > 0) nearest = callback;
-    else callback.nearest = nearest;
-    if (callback.references.length > 0) references = callback.references;
-    else callback.references = references;
-  }
+    }),
+    references: referencesOf(delivery),
+  }));
+  return callbacks.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
 }
