@@ -44,7 +44,7 @@ export async function replayQuarantined(
   const { dryRun = false, onProgress } = options;
   const { config, families, pool, db, log } = core;
   const circuit = { run: <T>(call: () => Promise<T>) => call() };
-  const clock = createDatabaseClock(pool, { isOpen: false });
+  const clock = createDatabaseClock(pool, {});
   await clock.refresh();
   // The sweep finds what was stored.
   const intake = createIntake({ config, families, pool, circuit, clock, log });

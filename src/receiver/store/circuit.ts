@@ -12,8 +12,7 @@ export class StoreUnavailable extends Error {
 }
 
 export interface Circuit {
-  /** Calls fail without reaching the store. */
-  readonly isOpen: boolean;
+  /** While it is defined, calls fail without reaching the store. */
   readonly unavailableSince: Date | undefined;
   lastError: () => unknown;
   /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
@@ -87,9 +86,6 @@ export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Cir
   };
 
   return {
-    get isOpen() {
-      return since !== undefined;
-    },
     get unavailableSince() {
       return since;
     },

@@ -1,7 +1,8 @@
 import type pg from 'pg';
+import { shareFor } from '../../common/timeouts.ts';
 
-/** An older reading is made anew while it is used. */
-const usedMs = 10_000;
+/** The time between two readings, or attempts at one. */
+const everyMs = 10_000;
 /** A longer reading is not used: its error is up to half of its round trip. */
 const maxRoundTripMs = 5_000;
 
@@ -11,7 +12,7 @@ export interface DatabaseClock {
   now: () => number | undefined;
   /** How far it is ahead of this process's clock. */
   aheadMs: () => number | undefined;
-  /** Never throws. */
+  /** Unless it was read a moment ago. Never throws. */
   refresh: () => Promise<void>;
 }
 
@@ -29,10 +30,11 @@ export function byBothClocks<Fault extends string>(
  * Reads on demand. Between two readings it goes on with the monotonic clock: a jump of this machine's clock does not shift it, and
  * while PostgreSQL is unavailable the last known difference counts.
  */
-export function createDatabaseClock(pool: pg.Pool, circuit: { isOpen: boolean }): DatabaseClock {
+export function createDatabaseClock(
+  pool: pg.Pool,
+  circuit: { unavailableSince?: Date | undefined },
+): DatabaseClock {
   let aheadOfMonotonicMs: number | undefined;
-  let readAt = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
 
   const measure = async () => {
     const began = performance.now();
@@ -40,29 +42,18 @@ export function createDatabaseClock(pool: pg.Pool, circuit: { isOpen: boolean })
     const { rows } = await pool.query<{ ms: number }>({ text, query_timeout: maxRoundTripMs });
     const ended = performance.now();
     // PostgreSQL may have looked at its clock at any time in between, as where this process was stopped.
-    if (ended - began > maxRoundTripMs) return;
-    aheadOfMonotonicMs = rows[0]!.ms - (began + ended) / 2;
-    readAt = ended;
+    if (ended - began <= maxRoundTripMs) aheadOfMonotonicMs = rows[0]!.ms - (began + ended) / 2;
   };
 
-  const refresh = (): Promise<void> => {
-    reading ??= measure()
-      .catch(() => {}) // the circuit reports an outage
-      .finally(() => {
-        reading = undefined;
-      });
-    return reading;
+  const refresh = shareFor(everyMs, () => measure().catch(() => {})); // the circuit reports an outage
+  const now = () => {
+    if (!circuit.unavailableSince) void refresh();
+    return aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
   };
-
-  const lastKnown = () => aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
-
   return {
-    now: () => {
-      if (performance.now() - readAt > usedMs && !circuit.isOpen) void refresh();
-      return lastKnown();
-    },
+    now,
     aheadMs: () => {
-      const ms = lastKnown();
+      const ms = now();
       return ms === undefined ? undefined : ms - Date.now();
     },
     refresh,

@@ -33,7 +33,7 @@ it('after a failed call, further calls fail without reaching the store until a p
   expect(attempts.calls).toBe(1);
   await until(() => attempts.probes > 1);
   Object.assign(store, { works: true, probes: true });
-  await until(() => !circuit.isOpen);
+  await until(() => !circuit.unavailableSince);
   expect(await circuit.run(call)).toBe('done');
   expect(changes).toEqual([true, false]);
 });
@@ -50,13 +50,13 @@ it('a check without a recent success is a probe, and one shortly after a success
 it('a call that exceeds its timeout opens the circuit', async () => {
   const { circuit, changes } = openCircuit({ works: true, probes: false }, 20);
   await expect(circuit.run(() => new Promise(() => {}))).rejects.toThrow(StoreUnavailable);
-  expect([circuit.isOpen, changes]).toEqual([true, [true]]);
+  expect([circuit.unavailableSince, changes]).toEqual([expect.any(Date), [true]]);
 });
 
 it('an error that is no outage is raised to the caller and changes nothing', async () => {
   const { circuit, changes } = openCircuit({ works: true, probes: true });
   await expect(circuit.run(() => Promise.reject(new TypeError('bad data')))).rejects.toThrow('bad data');
-  expect([circuit.isOpen, changes]).toEqual([false, []]);
+  expect([circuit.unavailableSince, changes]).toEqual([undefined, []]);
 });
 
 it('an error outside of a call opens the circuit only if the probe fails', async () => {

@@ -83,7 +83,7 @@ it('settings of the database, the role or the server change no value that is rea
   ]);
   const stored = await pool.query(`select ${storedColumns} from receiver.inbox`);
   expect(stored.rows).toMatchObject([{ eventMs: event_time * 1000, receivedAt: expect.any(Number) }]);
-  const clock = createDatabaseClock(pool, { isOpen: false });
+  const clock = createDatabaseClock(pool, {});
   await clock.refresh();
   expect(Math.abs(clock.aheadMs()!)).toBeLessThan(60_000);
   await pool.end();
