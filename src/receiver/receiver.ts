@@ -4,8 +4,8 @@ import { type Config, merges, takesCallbacks } from '../common/config/config.ts'
 import type { Log } from '../common/log.ts';
 import { type AccessChecks, configuredChecks, createAccessChecks } from './http/access.ts';
 import { createCallbacks } from './http/handle-callback.ts';
-import { createApp, listen, type Server } from './http/server.ts';
-import { createIntake, type Intake } from './intake/intake.ts';
+import { createApp, listen } from './http/server.ts';
+import { createIntake } from './intake/intake.ts';
 import type { ListRecent } from './intake/store-delivery.ts';
 import { checkRedis } from './queue/redis.ts';
 import { openPool } from './store/pools.ts';
@@ -48,7 +48,7 @@ export async function startReceiver(
   options: ReceiverOptions,
   onStop: OnStop,
 ): Promise<{ url: string; state: ReceiverState; stopServing: () => Promise<void> }> {
-  const { databaseUrl, families, log } = options;
+  const { databaseUrl, families, log, routes = () => [] } = options;
   const { redisUrl, times } = config;
   if (redisUrl) await checkRedis(redisUrl, log);
   const stopping = new AbortController();
@@ -78,30 +78,18 @@ export async function startReceiver(
   if (workerPool && fallback)
     onStop(startDrain({ fallback, intake, config, pool: workerPool, families, log }));
 
-  const state: ReceiverState = {
-    ...stores,
-    ...(takesCallbacks(config) && { listRecent: intake.listRecent }),
-  };
-  const server = await serve(config, options, state, intake);
-  state.isStopping = server.isStopping;
-  onStop(server.stop);
-  return { url: server.url, state, stopServing: server.stop };
-}
-
-/** Takes requests: a worker, those beside the callbacks alone. */
-function serve(
-  config: Config,
-  { routes = () => [], log }: ReceiverOptions,
-  state: ReceiverState,
-  intake: Intake,
-): Promise<Server> {
+  const state: ReceiverState = { ...stores };
   let callbacks = express.Router();
   if (takesCallbacks(config)) {
-    const access = createAccessChecks(config, state.clock.now, log);
+    const access = createAccessChecks(config, clock.now, log);
     callbacks = createCallbacks({ config, access, intake, log });
-    state.access = access;
+    Object.assign(state, { access, listRecent: intake.listRecent });
     const checks = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
     log.info({ checks }, 'access checks of callbacks');
   }
-  return listen(callbacks, createApp(routes(state), log), config);
+  // A worker serves those beside the callbacks alone.
+  const server = await listen(callbacks, createApp(routes(state), log), config);
+  state.isStopping = server.isStopping;
+  onStop(server.stop);
+  return { url: server.url, state, stopServing: server.stop };
 }
