@@ -83,7 +83,7 @@ async function checkDrain(fallback: Fallback, timeoutMs: number) {
 
 async function checkClock({ clock }: ReceiverState) {
   await clock.refresh();
-  const seconds = Math.round((clock.aheadMs() ?? Number.NaN) / 1000);
+  const seconds = Math.round(((clock.now() ?? Number.NaN) - Date.now()) / 1000);
   if (Math.abs(seconds) <= maxClockDifferenceS) return ok('The clock of this process is that of PostgreSQL');
   if (Number.isNaN(seconds))
     return fault('warn', 'The clock of PostgreSQL is not known', '', 'See the check database');

@@ -115,7 +115,7 @@ const away = circuitOf(async () => false);
 const broken = circuitOf(() => Promise.reject(new Error(canary)));
 const keepsNothing = fallbackOf({ acknowledges: false });
 const undrained = fallbackOf({}, { count: 3, oldest: new Date(0) });
-const ahead = { refresh: async () => {}, aheadMs: () => 90_000 };
+const ahead = { refresh: async () => {}, now: () => Date.now() + 90_000 };
 
 it.each`
   wrong                       | state                                                       | expected                              | ready
@@ -129,7 +129,7 @@ it.each`
   ${'its settings'}           | ${{ fallback: keepsNothing }}                               | ${['fallback warn']}                  | ${true}
   ${'the drain'}              | ${{ fallback: undrained }}                                  | ${['drain fail']}                     | ${true}
   ${'the clock'}              | ${{ clock: ahead }}                                         | ${['clock fail']}                     | ${true}
-  ${'no clock'}               | ${{ clock: { ...ahead, aheadMs: () => undefined } }}        | ${['clock warn']}                     | ${true}
+  ${'no clock'}               | ${{ clock: { ...ahead, now: () => undefined } }}            | ${['clock warn']}                     | ${true}
   ${'the proxy'}              | ${{ access: { warning: () => 'X-Forwarded-For' } }}         | ${['access warn']}                    | ${true}
 `('of a process: $wrong', async ({ state, expected, ready }) => {
   const found = await readReadiness(processOf(state));

@@ -21,7 +21,7 @@ export const fallbackOf = (state = {}, waiting: object = { count: 0 }) => ({
 export const stateOf = (overrides: Record<string, unknown> = {}) =>
   ({
     circuit: circuitOf(async () => true),
-    clock: { refresh: async () => {}, aheadMs: () => 0 },
+    clock: { refresh: async () => {}, now: () => Date.now() },
     queue: { isAvailable: true },
     fallback: fallbackOf(),
     access: { warning: () => undefined },

@@ -10,8 +10,6 @@ const maxRoundTripMs = 5_000;
 export interface DatabaseClock {
   /** By the last reading. */
   now: () => number | undefined;
-  /** How far it is ahead of this process's clock. */
-  aheadMs: () => number | undefined;
   /** Unless it was read a moment ago. Never throws. */
   refresh: () => Promise<void>;
 }
@@ -46,15 +44,10 @@ export function createDatabaseClock(
   };
 
   const refresh = shareFor(everyMs, () => measure().catch(() => {})); // the circuit reports an outage
-  const now = () => {
-    if (!circuit.unavailableSince) void refresh();
-    return aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
-  };
   return {
-    now,
-    aheadMs: () => {
-      const ms = now();
-      return ms === undefined ? undefined : ms - Date.now();
+    now: () => {
+      if (!circuit.unavailableSince) void refresh();
+      return aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
     },
     refresh,
   };

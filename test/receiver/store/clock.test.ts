@@ -32,7 +32,7 @@ it('a fault is one only if both clocks are known and find the same', () => {
 
 it('a step of this machine’s clock does not shift what is known of PostgreSQL’s', async () => {
   const clock = createDatabaseClock(database.pool, circuit);
-  expect([clock.now(), clock.aheadMs()]).toEqual([undefined, undefined]);
+  expect(clock.now()).toBeUndefined();
   const before = await readTime();
   await clock.refresh();
   const after = await readTime();
@@ -41,7 +41,6 @@ it('a step of this machine’s clock does not shift what is known of PostgreSQL�
     const elapsed = clock.now()! - before;
     // By at most the half of a round trip.
     expect(elapsed).toBeGreaterThan(-1_000);
-    expect(Math.abs(clock.aheadMs()! + days * dayMs)).toBeLessThan(10_000);
     jest.restoreAllMocks();
   }
   expect(clock.now()!).toBeGreaterThan(after - 1_000);
