@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
-import { reducedMark } from '../../callbacks/reduce.ts';
+import { isReduced, reducedMark } from '../../callbacks/reduce.ts';
 import { type Hash, type Owners, openHash, openOwners, type RecordCallback, subjectOf } from './owners.ts';
 
 export interface Reduction extends RecordCallback {
@@ -69,7 +69,9 @@ export async function findReductions(
     ]);
     if (hashes.length > 0) await gate.read([...new Set(hashes)]);
     for (const record of keys) {
-      const open = owners.callbacksOf(record).filter((one) => !one.isReduced && !reductions.has(one));
+      const open = owners
+        .callbacksOf(record)
+        .filter((one) => !isReduced(one.delivery) && !reductions.has(one));
       // Those that name a patient first: the others may belong to the same one.
       for (const callback of open.toSorted((a, b) => b.patientHashes.length - a.patientHashes.length)) {
         const reduction = reductionOf(callback, owners, gate, reductions);
@@ -93,7 +95,8 @@ function reductionOf(
   const ofRecord = (record: RecordKey) => erased.get(hash(subjectOf(record)));
   const isForever = (entry: GateEntry | undefined) => entry?.until === Number.POSITIVE_INFINITY;
   const byName = (naming: RecordCallback) => {
-    const isAnyTime = naming.isReduced || reductions.has(naming) || isForever(ofRecord(naming.delivery));
+    const isAnyTime =
+      isReduced(naming.delivery) || reductions.has(naming) || isForever(ofRecord(naming.delivery));
     const entries = naming.patientHashes.flatMap((patient) => erased.get(patient) ?? []);
     return entries.find(({ until }) => isAnyTime || delivery.eventMs <= until);
   };

@@ -1,8 +1,9 @@
 import { hash as hashOf } from 'node:crypto';
 import type pg from 'pg';
 import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
-import { hashedPrefix, isReduced } from '../../callbacks/reduce.ts';
+import { hashedPrefix } from '../../callbacks/reduce.ts';
 import { recordSubject } from '../../callbacks/subjects.ts';
+import { headColumns } from '../store/insert-deliveries.ts';
 import { keysOf } from '../store/statements/merge-records.ts';
 
 // To whom a callback belongs: the patients that it names. If it names none, those of the callback of its record with the nearest
@@ -15,7 +16,6 @@ type DeliveryHead = Omit<Delivery, 'body' | 'data'>;
 export interface RecordCallback {
   delivery: DeliveryHead;
   isStored: boolean;
-  isReduced: boolean;
   /** The salted hashes of those that it names. */
   patientHashes: string[];
   references: RecordKey[];
@@ -111,20 +111,12 @@ export async function readOwners(client: pg.ClientBase, records: readonly Record
   });
 }
 
-export function referencesOf({
-  subjects,
-  businessId,
-}: Pick<Delivery, 'subjects' | 'businessId'>): RecordKey[] {
-  return subjects.flatMap((subject) => {
+const parseReferences = ({ subjects, businessId }: DeliveryHead): RecordKey[] =>
+  subjects.flatMap((subject) => {
     const [, family] = /^r:([^:]*):/.exec(subject) ?? [];
     if (family === undefined) return [];
     return [{ family, businessId, recordId: subject.slice(recordSubject(family, businessId, '').length) }];
   });
-}
-
-const heads = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId", version,
-  to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
-  to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
 
 /** In the order of versions. */
 async function readCallbacks(
@@ -136,7 +128,7 @@ async function readCallbacks(
   const { rows } = await client.query<DeliveryHead>(
     `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(business, record, family)
      cross join lateral (
-       select ${heads} from receiver.inbox where business_id = k.business and family = k.family and record_id = k.record offset 0
+       select ${headColumns} from receiver.inbox where business_id = k.business and family = k.family and record_id = k.record offset 0
      ) i`,
     [...keysOf(records), records.map(({ family }) => family)],
   );
@@ -146,12 +138,11 @@ async function readCallbacks(
   const callbacks = [...rows, ...others].map((delivery) => ({
     delivery,
     isStored: stored.has(delivery.id),
-    isReduced: isReduced(delivery),
     patientHashes: delivery.subjects.flatMap((subject) => {
       if (subject.startsWith(hashedPrefix)) return [subject.slice(hashedPrefix.length)];
       return subject.startsWith('p:') ? [hash(subject)] : [];
     }),
-    references: referencesOf(delivery),
+    references: parseReferences(delivery),
   }));
   return callbacks.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
 }

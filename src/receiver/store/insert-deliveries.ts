@@ -9,10 +9,12 @@ import { queryPrepared } from './pools.ts';
 /** `gated`: the delivery may concern an erasure, and was not stored. */
 type InsertResult = 'accepted' | 'duplicate' | 'gated';
 
-/** A row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
-export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
+/** A row of inbox as a Delivery without its content. */
+export const headColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
   version, to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
-  convert_to(envelope::text, 'UTF8') as body, data::text, to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
+  to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
+/** As a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
+export const storedColumns = `${headColumns}, convert_to(envelope::text, 'UTF8') as body, data::text`;
 
 /**
  * A common table expression without rows. PostgreSQL locks the tables of a statement before it takes the snapshot, so what has
