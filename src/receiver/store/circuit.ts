@@ -51,19 +51,16 @@ export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Cir
     return result;
   };
 
-  const probeOnce = () =>
-    limitTime(() => probeInsert(pool, timeoutMs)).then(
-      () => true,
-      (error) => {
+  const probe = (): Promise<boolean> => {
+    probing ??= limitTime(() => probeInsert(pool, timeoutMs))
+      .then(() => true)
+      .catch((error) => {
         lastError = error;
         return false;
-      },
-    );
-
-  const probe = (): Promise<boolean> => {
-    probing ??= probeOnce().finally(() => {
-      probing = undefined;
-    });
+      })
+      .finally(() => {
+        probing = undefined;
+      });
     return probing;
   };
 
@@ -95,13 +92,13 @@ export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Cir
       try {
         return await limitTime(call);
       } catch (error) {
-        if (error instanceof StoreUnavailable || ['outage', 'timeout'].includes(faultOf(error))) trip(error);
-        else {
+        const isOutage = error instanceof StoreUnavailable || ['outage', 'timeout'].includes(faultOf(error));
+        if (!isOutage) {
           // One that began before the call failed proves nothing.
           await probing;
           if (await probe()) throw error;
-          trip(error);
         }
+        trip(error);
         throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
       }
     },
