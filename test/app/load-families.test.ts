@@ -129,6 +129,8 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ key: 'b' }`), /key must be a field of the kind text or integer, which b is not/],
     [of(`{ key: 't' }`), /key must be a field .*, which t is not/],
     [of(`{ changeTime: 'a' }`), /changeTime must be a field of the kind time/],
+    [of(`{ printedNumber: 'b' }`), /printedNumber must be a field .*, which b is not/],
+    [of(`{ people: { names: ['b.c'], phones: [] } }`), /people must be a field .*, which b is not/],
   ];
   const file = (index: number) => `${String(index + 1).padStart(2, '0')}.ts`;
   await write(Object.fromEntries(faults.map(([text], index) => [file(index), text])));

@@ -5,6 +5,7 @@ import { type KindName, kinds } from './field.ts';
 
 // Views of the receiver itself, and the metrics' name for no family.
 const reserved = ['access_log', 'deliveries', 'quarantine', 'none'];
+const allKinds = Object.keys(kinds) as [KindName];
 const reservedColumns = ['business_id', ...Object.keys(commonColumns)];
 
 const name = z
@@ -21,7 +22,7 @@ const column = z
   );
 const variable = z.string().regex(/^[A-Z][A-Z0-9_]*_PATH$/, 'must be such as INVOICES_PATH');
 
-/** What tables and routes are made of. The compiler checks all else of a module, in TypeScript or with `// @ts-check`. */
+/** What tables, indexes and routes are made of. The compiler checks all else of a module, in TypeScript or with `// @ts-check`. */
 export const familySchema = z
   .looseObject({
     name,
@@ -30,16 +31,24 @@ export const familySchema = z
       .refine((events) => Object.keys(events).length > 0, 'must list an event'),
     path: z.looseObject({ variable: variable.optional(), default: z.array(path).min(1, 'must have a path') }),
     table: name,
-    fields: z.record(column, z.looseObject({ kind: z.enum(Object.keys(kinds) as [KindName]) })),
+    fields: z.record(column, z.looseObject({ kind: z.enum(allKinds) })),
     key: z.string().optional(),
     changeTime: z.string().optional(),
+    printedNumber: z.string().optional(),
+    people: z.object({ names: z.array(z.string()), phones: z.array(z.string()) }).optional(),
   })
-  .superRefine(({ fields, key, changeTime }, { addIssue }) => {
-    const requireKind = (member: string, field: string | undefined, allowed: readonly KindName[]) => {
-      if (field === undefined || allowed.includes(fields[field]?.kind as KindName)) return;
+  .superRefine(({ fields, key, changeTime, printedNumber, people }, { addIssue }) => {
+    const requireKind = (
+      member: string,
+      field: string | undefined,
+      allowed: readonly string[] = allKinds,
+    ) => {
+      if (field === undefined || allowed.includes(fields[field]?.kind ?? '')) return;
       const message = `must be a field of the kind ${allowed.join(' or ')}, which ${field} is not`;
       addIssue({ code: 'custom', path: [member], message });
     };
     requireKind('key', key, ['text', 'integer']);
     requireKind('changeTime', changeTime, ['time']);
+    requireKind('printedNumber', printedNumber);
+    for (const path of Object.values(people ?? {}).flat()) requireKind('people', path.split('.')[0]);
   });
