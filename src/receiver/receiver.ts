@@ -7,7 +7,6 @@ import { createCallbacks } from './http/handle-callback.ts';
 import { createApp, listen } from './http/server.ts';
 import { createIntake } from './intake/intake.ts';
 import type { ListRecent } from './intake/store-delivery.ts';
-import { checkRedis } from './queue/redis.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -49,8 +48,7 @@ export async function startReceiver(
   onStop: OnStop,
 ): Promise<{ url: string; state: ReceiverState; stopServing: () => Promise<void> }> {
   const { databaseUrl, families, log, routes = () => [] } = options;
-  const { redisUrl, times } = config;
-  if (redisUrl) await checkRedis(redisUrl, log);
+  const { times } = config;
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
   await prepare({ config, databaseUrl, families, signal: stopping.signal, log });
