@@ -9,58 +9,38 @@ export interface FallbackState {
   todo: string;
 }
 
-interface Settings {
-  role: string | undefined;
-  policy: string | undefined;
-  keepsLog: boolean;
-  /** Each reply waits for the disk. */
-  syncs: boolean;
-  /** WAITAOF, which waits for the disk, exists and is permitted. */
-  hasWaitAof: boolean;
-  hasReplica: boolean;
-}
+const trustedOrOff =
+  'if this service keeps what it confirms in other ways, set REDIS_FALLBACK=trusted, otherwise off (docs/reliability.md)';
 
-/** @throws the connection's error; a refused command is none */
-async function readSettings(redis: Redis): Promise<Settings> {
-  const pipeline = redis.pipeline().info().call('CONFIG', 'GET', '*appendfsync*').call('WAITAOF', 0, 0, 1);
-  const replies = (await pipeline.exec()) ?? [];
+/** What cannot be read is not safe. @throws the connection's error; a refused command is none */
+async function judge(redis: Redis): Promise<FallbackState> {
+  const replies = (await redis.pipeline().info().call('CONFIG', 'GET', '*appendfsync*').exec()) ?? [];
   const failure = replies.find(([error]) => error && error.name !== 'ReplyError')?.[0];
   if (failure) throw failure;
-  const [info, config, wait] = replies;
+  const [info, config] = replies;
   const text = String(info![1]);
   const field = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(text)?.[1];
   // Names and values by turns.
   const pairs = (config![1] ?? []) as string[];
   const setting = (name: string) => pairs[pairs.indexOf(name) + 1];
-  return {
-    role: field('role'),
-    policy: field('maxmemory_policy'),
-    keepsLog: field('aof_enabled') === '1',
-    syncs: setting('appendfsync') === 'always' && setting('no-appendfsync-on-rewrite') === 'no',
-    hasWaitAof: wait![0] === null,
-    hasReplica: /^slave\d+:/m.test(text),
-  };
-}
-
-const trustedOrOff =
-  'if this service keeps what it confirms in other ways, set REDIS_FALLBACK=trusted, otherwise off (docs/reliability.md)';
-
-/** What cannot be read is not safe. */
-function judge(settings: Settings): FallbackState {
-  const { role, policy = 'not readable', keepsLog, syncs, hasWaitAof, hasReplica } = settings;
+  const policy = field('maxmemory_policy') ?? 'not readable';
   const risks: [isThere: boolean, detail: string, settings?: string][] = [
-    [role === 'slave', 'it is a replica: what is written to it is lost'],
-    [hasReplica, 'it has a replica: a fail-over to that one may lose deliveries'],
+    [field('role') === 'slave', 'it is a replica: what is written to it is lost'],
+    [/^slave\d+:/m.test(text), 'it has a replica: a fail-over to that one may lose deliveries'],
     // Entries have no time to live, so volatile-* never evicts them.
     [
       !/^(noeviction$|volatile-)/.test(policy),
       `maxmemory-policy is ${policy}: a full Redis may drop deliveries`,
       'maxmemory-policy noeviction',
     ],
-    [!keepsLog, 'appendonly is off: a restart of Redis loses deliveries', 'appendonly yes'],
     [
-      !syncs && !hasWaitAof,
-      'appendfsync is not always, or not readable, and Redis has no WAITAOF: a crash loses deliveries',
+      field('aof_enabled') !== '1',
+      'appendonly is off: a restart of Redis loses deliveries',
+      'appendonly yes',
+    ],
+    [
+      setting('appendfsync') !== 'always' || setting('no-appendfsync-on-rewrite') !== 'no',
+      'appendfsync is not always, or not readable: a crash loses deliveries',
       'appendfsync always, no-appendfsync-on-rewrite no',
     ],
   ];
@@ -70,8 +50,7 @@ function judge(settings: Settings): FallbackState {
     const detail = present.map(([, risk]) => risk).join('; ');
     return { acknowledges: false, detail, todo: `${names && `Set in Redis: ${names}; `}${trustedOrOff}` };
   }
-  const safe = syncs ? 'appendfsync is always' : 'each write waits for the disk (WAITAOF)';
-  return { acknowledges: true, detail: safe, todo: '' };
+  return { acknowledges: true, detail: 'appendfsync is always', todo: '' };
 }
 
 const fixed: Record<string, FallbackState> = {
@@ -81,7 +60,7 @@ const fixed: Record<string, FallbackState> = {
 
 /** Whether Redis keeps what it confirms, with its present settings. @throws the connection's error */
 export const readState = async (redis: Redis, { redisFallback }: Config): Promise<FallbackState> =>
-  fixed[redisFallback] ?? judge(await readSettings(redis));
+  fixed[redisFallback] ?? judge(redis);
 
 /**
  * Resolves once the writes are kept. The settings are read before each commit: it is one for all deliveries that wait.
@@ -90,20 +69,13 @@ export const readState = async (redis: Redis, { redisFallback }: Config): Promis
  */
 export async function commit(
   redis: Redis,
-  { redisFallback, times }: Config,
+  config: Config,
   write: (pipeline: ChainableCommander) => void,
 ): Promise<void> {
-  const settings = redisFallback === 'checked' ? await readSettings(redis) : undefined;
-  const { acknowledges, detail } = fixed[redisFallback] ?? judge(settings!);
+  const { acknowledges, detail } = await readState(redis, config);
   if (!acknowledges) throw new StoreUnavailable('Redis as the fallback store', new Error(detail));
-  // A pipeline uses one connection, so the server that has stored the entries confirms them.
   const pipeline = redis.pipeline();
   write(pipeline);
-  const waits = settings !== undefined && !settings.syncs;
-  if (waits) pipeline.call('WAITAOF', 1, 0, times.redisMs);
   const results = (await pipeline.exec()) ?? [[new Error('Redis dropped the pipeline.')]];
   for (const [error] of results) if (error) throw error;
-  // Two numbers: the server's own disk, and replicas.
-  const [onDisk] = waits ? (results.at(-1)![1] as number[]) : [1];
-  if (onDisk !== 1) throw new Error('Redis has not confirmed a write in time.');
 }

@@ -46,7 +46,6 @@ export function createFallback({ url, config, log }: { url: string; config: Conf
   const stream = `${prefix}:fallback`;
   const owner = `${prefix}:owner`;
   const report = errorLogger(log, 'warn', 'Redis as the fallback store is unavailable');
-  // A connection of its own: WAITAOF blocks all later commands of its connection.
   const redis = connectProducer(url, timeoutMs).on('error', report);
 
   return {
