@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { findFormer } from './former-variables.ts';
-import { alertTimes, type Limits, limits, type Times, times } from './limits.ts';
-import { isUnguessable, partsOf, type Role } from './value-types.ts';
+import { alertTimes, limits, times } from './limits.ts';
+import { isUnguessable, partsOf } from './value-types.ts';
 import {
   client,
   type Environment,
@@ -12,70 +12,8 @@ import {
 } from './variables.ts';
 
 /** What the variables say, and limits and times that only tests change. */
-export interface Config {
-  host: string;
-  port: number;
-  role: 'all' | 'receiver' | 'worker' | 'handlers';
-  /** A folder with handlers; undefined: there are none. */
-  handlers: string | undefined;
-  production: boolean;
-  logLevel: string;
-  databaseUrl: string | undefined;
-  /** Without a connection pooler. */
-  directDatabaseUrl: string | undefined;
-  /** A standby that pages, downloads and `receiver sql` read; undefined: they read the primary. */
-  reportDatabaseUrl: string | undefined;
-  redisUrl: string | undefined;
-  redisFallback: 'checked' | 'trusted' | 'off';
-  queuePrefix: string;
-  dataDir: string;
-  times: Times;
-  limits: Limits;
-  /** The registered paths by family name; an empty list: the family is not served. */
-  paths: Record<string, readonly string[]>;
-  bodyLimitBytes: number;
-  authentication: AccessRules;
-  /** Scheme, host and port. */
-  publicUrl: string | undefined;
-  adminToken: string | undefined;
-  metricsToken: string | undefined;
-  /** Without a map the values of the claims are roles. */
-  oidc:
-    | { issuer: string; clientId: string; clientSecret: string; rolesMap: RolesMap | undefined }
-    | undefined;
-  /** How long things are kept, in milliseconds: by family name, `quarantine`, `access_log`; absent: forever. */
-  retention: Record<string, number>;
-  /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
-  erasure: { keepMs: number };
-  alerts: typeof alertTimes & {
-    webhookUrl: string | undefined;
-    email: { to: readonly string[]; from: string; smtpUrl: string } | undefined;
-  };
-  /** The variables that the client reads, see src/client/settings.ts. */
-  platform: Record<`SERVICE_${string}`, string | undefined>;
-  reconcile: { days: number } | undefined;
-  /** The feed of changes; undefined: off. A public token reads no personal columns. */
-  changes: { tokens: readonly { token: string; isPublic: boolean }[] } | undefined;
-  /** A name of the IANA time zone database. */
-  reportTimezone: string;
-  /** Limits of the console's downloads. The patients of all rows are in one entry of the access log. */
-  downloads: { stalledMs: number; totalMs: number; maxRows: number };
-}
-
-export interface AccessRules {
-  signingKeys: readonly string[];
-  signatureHeader: string;
-  signatureToleranceS: number;
-  allowedIps: readonly string[];
-  /** The number of trusted proxies in front. */
-  trustProxy: number;
-  allowedClientIds: readonly string[];
-  allowedBusinessIds: readonly string[];
-  allowUnauthenticated: boolean;
-}
-
-/** The roles of values of the claims, of e-mail addresses and of domains. */
-type RolesMap = readonly { role: Role; value: string }[];
+export type Config = ReturnType<typeof toConfig>;
+export type AccessRules = Config['authentication'];
 
 export const takesCallbacks = ({ role }: Pick<Config, 'role'>): boolean =>
   role === 'all' || role === 'receiver';
@@ -181,7 +119,7 @@ function servedPaths(config: Config, env: Environment, families: readonly Family
 
 const userOf = (address: string) => decodeURIComponent(new URL(address).username);
 
-function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
+function toConfig(e: Variables, families: readonly FamilyPaths[]) {
   // The schema gives the families' variables no type.
   const paths = e as Record<string, unknown> as Record<string, string[]>;
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = e;
@@ -190,11 +128,14 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     host: e.HOST,
     port: e.PORT,
     role: e.ROLE,
+    /** A folder with handlers; undefined: there are none. */
     handlers: e.HANDLERS,
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,
+    /** Without a connection pooler. */
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
+    /** A standby that pages, downloads and `receiver sql` read; undefined: they read the primary. */
     reportDatabaseUrl: e.REPORT_DATABASE_URL,
     redisUrl: e.REDIS_URL,
     redisFallback: e.REDIS_FALLBACK,
@@ -203,6 +144,7 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     // With a fallback store nobody waits long for PostgreSQL.
     times: e.REDIS_URL && e.REDIS_FALLBACK !== 'off' ? { ...times, databaseMs: 2_000 } : times,
     limits,
+    /** The registered paths by family name; an empty list: the family is not served. */
     paths: Object.fromEntries(
       families.map(({ name, path }) => [name, path.variable ? paths[path.variable]! : path.default]),
     ),
@@ -212,29 +154,38 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
       signatureHeader: e.SIGNATURE_HEADER,
       signatureToleranceS: 180,
       allowedIps: e.ALLOWED_IPS,
+      /** The number of trusted proxies in front. */
       trustProxy: e.TRUST_PROXY,
       allowedClientIds: e.ALLOWED_CLIENT_IDS,
       allowedBusinessIds: e.ALLOWED_BUSINESS_IDS,
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
+    /** Scheme, host and port. */
     publicUrl: e.PUBLIC_URL,
     adminToken: e.ADMIN_TOKEN,
     metricsToken: e.METRICS_TOKEN,
+    /** Without a map the values of the claims are roles. */
     oidc:
       issuer && clientId && clientSecret
         ? { issuer, clientId, clientSecret, rolesMap: e.OIDC_ROLES_MAP }
         : undefined,
+    /** How long things are kept, in milliseconds: by family name, `quarantine`, `access_log`; absent: forever. */
     retention: e.RETENTION,
+    /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
     erasure: { keepMs: e.ERASURE_KEEP },
     alerts: {
       webhookUrl: e.ALERT_WEBHOOK_URL,
       email: smtpUrl && to.length > 0 ? { to, from: from ?? userOf(smtpUrl), smtpUrl } : undefined,
       ...alertTimes,
     },
+    /** The variables that the client reads, see src/client/settings.ts. */
     platform: z.object(client).parse(e),
     reconcile: e.RECONCILE ? { days: e.RECONCILE } : undefined,
+    /** The feed of changes; undefined: off. A public token reads no personal columns. */
     changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
+    /** A name of the IANA time zone database. */
     reportTimezone: e.REPORT_TIMEZONE,
+    /** Limits of the console's downloads. The patients of all rows are in one entry of the access log. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000, maxRows: 500_000 },
   };
 }
