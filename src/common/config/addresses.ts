@@ -46,12 +46,10 @@ export const issuer = z
   )
   .refine(URL.canParse, 'must be a URL');
 
-export const webhook = z
-  .string()
-  .refine(
-    (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
-    'must be a URL such as https://hooks.slack.com/services/…',
-  );
+export const webhook = z.url({
+  protocol: /^https?$/,
+  error: 'must be a URL such as https://hooks.slack.com/services/…',
+});
 
 /** Scheme, host and port. */
 export const publicUrl = z.string().transform((address, context) => {
