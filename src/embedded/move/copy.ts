@@ -1,20 +1,13 @@
 import type pg from 'pg';
+import type { Delivery } from '../../callbacks/delivery.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 
 /** A source of version 2 adds all that a delivery has. */
-export interface StoredCallback {
-  id: string;
-  family: string;
-  businessId: string;
-  body: Buffer;
+export type StoredCallback = Pick<Delivery, 'id' | 'family' | 'businessId' | 'body' | 'receivedAt'> & {
   version?: string;
-  /** In microseconds since 1970. */
-  receivedAt: number;
   storedAt: string;
-  resends: number;
-  lastAt: Date;
-}
+};
 
 /** SQL that selects rows in the source, and inserts those of $1, a list in jsonb, that the target lacks. */
 export interface RowCopy {

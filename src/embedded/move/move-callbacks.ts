@@ -2,25 +2,17 @@ import type pg from 'pg';
 import type { Delivery } from '../../callbacks/delivery.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { createReadCallback } from '../../callbacks/read-callback.ts';
-import { isReduced } from '../../callbacks/reduce.ts';
 import { InvalidCallback, Rejection } from '../../callbacks/rejection.ts';
 import { dayMs } from '../../common/days.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { storeDeliveries } from '../../receiver/gate/gate.ts';
 import { readRejected } from '../../receiver/intake/quarantine-body.ts';
-import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
-import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 
 const timeoutMs = 60_000;
 
 /** Callbacks of a family: new here; refused. */
 type MoveCounts = Record<'stored' | 'rejected', number>;
-
-interface SourceDelivery extends Delivery {
-  resends: number;
-  lastAt: Date;
-}
 
 type SourceRejection = StoredCallback & { rejection: Rejection };
 
@@ -40,13 +32,12 @@ export async function moveCallbacks(
     }
   };
   for await (const rows of readRows<StoredCallback>(client, query)) {
-    const deliveries: SourceDelivery[] = [];
+    const deliveries: Delivery[] = [];
     const rejections: SourceRejection[] = [];
     for (const row of rows) {
-      const { storedAt, resends, lastAt } = row;
       const delivery = readStored(row);
       if (delivery instanceof Rejection) rejections.push({ ...row, rejection: delivery });
-      else deliveries.push({ ...delivery, storedAt, resends, lastAt });
+      else deliveries.push(delivery);
     }
     count('stored', await store(core, deliveries));
     await quarantine(core, rejections);
@@ -58,20 +49,18 @@ export async function moveCallbacks(
 
 function createReadStored(families: readonly Family[]) {
   const readCallback = createReadCallback(families, true);
-  const other = families.find(takesEveryEvent);
+  const expected = families.find(takesEveryEvent);
   return (stored: StoredCallback): Delivery | Rejection => {
-    const { id, body, receivedAt } = stored;
-    const former = isDelivery(stored) ? stored : undefined;
-    // A reduced callback does not say any more what it was about.
-    if (former && isReduced(former)) return former;
+    if (isDelivery(stored)) return stored;
+    const { id, body, receivedAt, storedAt } = stored;
     try {
       // An id is that of the body as received, of which a secret was a part.
-      const isId = former || body.includes('"[redacted]"');
-      const { delivery } = readCallback(body, { expected: other, receivedAt, id: isId ? id : undefined });
-      if (delivery.eventMs <= receivedAt / 1000 + dayMs) return delivery;
-      return former ?? InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
+      const storedId = body.includes('"[redacted]"') ? id : undefined;
+      const { delivery } = readCallback(body, { expected, receivedAt, id: storedId });
+      if (delivery.eventMs <= receivedAt / 1000 + dayMs) return { ...delivery, storedAt };
+      return InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
     } catch (error) {
-      if (error instanceof Rejection) return former ?? error;
+      if (error instanceof Rejection) return error;
       throw error;
     }
   };
@@ -82,25 +71,12 @@ const isDelivery = (stored: StoredCallback): stored is StoredCallback & Delivery
   stored.version !== undefined;
 
 /** @returns callbacks that are new here */
-async function store(
-  { pool, families }: Core,
-  deliveries: readonly SourceDelivery[],
-): Promise<SourceDelivery[]> {
+async function store({ pool, families }: Core, deliveries: readonly Delivery[]): Promise<Delivery[]> {
   const arrivals = [deliveries.map(({ id }) => id), deliveries.map(({ receivedAt }) => receivedAt)];
   const { rows } = await pool.query<{ id: string }>(alreadyMoved, arrivals);
   const existing = new Set(rows.map(({ id }) => id));
   const stored = deliveries.filter(({ id }) => !existing.has(id));
-  if (stored.length === 0) return stored;
-  const gated = await inTransaction(pool, `set local statement_timeout = ${timeoutMs}`, async (target) => {
-    const results = await target.query(insertQuery(stored, timeoutMs));
-    const ids = new Set(results.rows.flatMap(({ id, result }) => (result === 'gated' ? [id] : [])));
-    // In the same commit: they are added, and must be so once.
-    await target.query(addResends, resendsOf(stored.filter(({ id }) => !ids.has(id))));
-    return stored.filter(({ id }) => ids.has(id));
-  });
-  if (gated.length > 0) await storeDeliveries(pool, families, gated, timeoutMs);
-  // A reduced callback has another id, and was not received again.
-  await pool.query(addResends, resendsOf(gated));
+  if (stored.length > 0) await storeDeliveries(pool, families, stored, timeoutMs);
   return stored;
 }
 
@@ -109,21 +85,9 @@ const alreadyMoved = `
 select id from receiver.inbox join unnest($1::uuid[], $2::float8[]) as g(id, us) using (id)
 where received_at <= timestamptz 'epoch' + us * interval '1 microsecond'`;
 
-const addResends = `
-insert into receiver.resends as r (id, count, last_at)
-select id, sum(count), max(last_at) from unnest($1::uuid[], $2::int[], $3::timestamptz[]) as g(id, count, last_at)
-where count > 0 and exists (select from receiver.inbox i where i.id = g.id) group by id order by id
-on conflict (id) do update set count = r.count + excluded.count, last_at = greatest(r.last_at, excluded.last_at)`;
-
-const resendsOf = (deliveries: readonly SourceDelivery[]) => [
-  deliveries.map(({ id }) => id),
-  deliveries.map(({ resends }) => resends),
-  deliveries.map(({ lastAt }) => lastAt),
-];
-
 /** Keeps acknowledged callbacks that the current rules refuse, under their former ids. */
 async function quarantine({ pool, config, families }: Core, rejections: readonly SourceRejection[]) {
-  const rows = rejections.map(({ id, family, businessId, body, resends, lastAt, receivedAt, rejection }) => ({
+  const rows = rejections.map(({ id, family, businessId, body, receivedAt, rejection }) => ({
     id,
     family,
     business_id: businessId || null,
@@ -133,9 +97,9 @@ async function quarantine({ pool, config, families }: Core, rejections: readonly
     body: `\\x${body.toString('hex')}`,
     subjects: readRejected(families, body, family).subjects,
     acknowledged: true,
-    count: 1 + resends,
+    count: 1,
     received_at: new Date(receivedAt / 1000),
-    last_received_at: lastAt,
+    last_received_at: new Date(receivedAt / 1000),
   }));
   await pool.query(insertRejected, [JSON.stringify(rows)]);
 }

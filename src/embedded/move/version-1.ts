@@ -4,10 +4,8 @@ import { insertAccess, insertInto, insertRejected, type Source } from './copy.ts
 
 const source: Source = {
   callbacks: `select id, family, business_id as "businessId", convert_to(envelope::text, 'UTF8') as body,
-      to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", received_at::text as "storedAt",
-      coalesce(count, 0) as resends,
-      coalesce(last_received_at, received_at) as "lastAt"
-    from inbox left join resends using (id) order by id`,
+      to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", received_at::text as "storedAt"
+    from inbox order by id`,
   rules: [],
   others: [
     {

@@ -16,8 +16,7 @@ select from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, era
 where receiver.gate(hash, until, erasure)`;
 
 const source: Source = {
-  callbacks: `select ${storedColumns}, stored_at::text as "storedAt", coalesce(count, 0) as resends, coalesce(last_at, received_at) as "lastAt"
-    from receiver.inbox left join receiver.resends using (id) order by id`,
+  callbacks: `select ${storedColumns}, stored_at::text as "storedAt" from receiver.inbox order by id`,
   rules: [
     copyOf('hashes of erased people', 'receiver.erased', insertErased),
     {
