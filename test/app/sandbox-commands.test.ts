@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sandbox.ts';
+import { addSandboxCommands } from '../../src/app/commands/sandbox.ts';
 import type { OnCore } from '../../src/receiver/feature.ts';
 import { changeAliases, listAliases } from '../../src/reconcile/aliases.ts';
 import { accept, startReceiver } from '../sandbox/receiver.ts';
 import { coreOf } from '../support/core.ts';
+import { killProcesses, spawnReceiver } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -17,6 +18,7 @@ beforeEach(async () => {
   receiver = await startReceiver(accept);
 });
 afterEach(async () => {
+  killProcesses();
   await receiver.close();
   process.exitCode = undefined;
 });
@@ -25,12 +27,7 @@ const withoutDatabase: OnCore = () => async () => {
   throw new Error('There is no database in .data');
 };
 
-function begin(
-  env: Record<string, string>,
-  args: string[],
-  untilEnd?: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>,
-  onCore = withoutDatabase,
-) {
+async function runOn(onCore: OnCore, env: Record<string, string>, ...args: string[]) {
   const output = { out: '', err: '', code: 0 };
   const program = new Command('receiver').exitOverride().configureOutput({
     writeOut: (text) => {
@@ -40,19 +37,15 @@ function begin(
       output.err += text;
     },
   });
-  addSandboxCommands(program, env, onCore, untilEnd);
-  const ended = program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
+  addSandboxCommands(program, env, onCore);
+  await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
     if (!(error instanceof CommanderError)) throw error;
     output.code = error.exitCode;
   });
-  return { output, ended };
-}
-
-async function run(env: Record<string, string>, ...args: string[]) {
-  const { output, ended } = begin(env, args);
-  await ended;
   return output;
 }
+
+const run = (env: Record<string, string>, ...args: string[]) => runOn(withoutDatabase, env, ...args);
 const send = (args: string) => run({}, 'send', '--url', receiver.url, ...args.split(' '));
 const bodies = () => receiver.requests.map((g) => String(g.body));
 
@@ -87,12 +80,12 @@ it('sends a family of the folder FAMILIES: its sample with other ids and times',
     });
 });
 
-it('takes host, port, paths, key and header from the environment', async () => {
-  const { hostname: HOST, port: PORT } = new URL(receiver.url);
+it('takes port, paths, key and header from the environment', async () => {
+  const { port: PORT } = new URL(receiver.url);
   const names = ['--families', 'receipt,consent_form'];
   const paths = { RECEIPTS_PATH: '/r/unguessable', CONSENT_FORMS_PATH: '/c/unguessable' };
   const signed = { SIGNING_KEYS: 'first,second', SIGNATURE_HEADER: 'X-Our-Signature' };
-  const env = { HOST, PORT, ...paths, ...signed };
+  const env = { PORT, ...paths, ...signed };
   await run(env, 'send', '--count', '100', '--seed', '1', ...names);
   expect(new Set(receiver.requests.map((g) => g.path))).toEqual(
     new Set(['/r/unguessable', '/c/unguessable']),
@@ -124,12 +117,8 @@ it('names the clinics and doctors of a past in the database, but for what a pers
     async (...args) =>
       run(core, ...args);
   const args = ['send', '--url', receiver.url, '--history', '--seed', '4', '--count', '20'];
-  const sendPast = async (on?: OnCore) => {
-    const { output, ended } = begin({}, args, undefined, on);
-    await ended;
-    return /^names .*$/m.exec(output.out)?.[0];
-  };
-  expect(await sendPast()).toBe('names    not imported: There is no database in .data');
+  const sendPast = async (on: OnCore) => /^names .*$/m.exec((await runOn(on, {}, ...args)).out)?.[0];
+  expect(await sendPast(withoutDatabase)).toBe('names    not imported: There is no database in .data');
   await changeAliases(core.db, [{ kind: 'business', id: '600000000000004', alias: 'Ours' }], 'command:me');
   expect(await sendPast(onCore)).toBe('names    9 of 10 ids of clinics and doctors have new names');
   const names = (await listAliases(core.db)).map(({ kind, alias }) => `${kind} ${alias}`);
@@ -140,11 +129,10 @@ it('names the clinics and doctors of a past in the database, but for what a pers
 });
 
 it('serves the past of a business, of whose appointments some are never sent', async () => {
-  const interrupt = new AbortController();
   const args = `sandbox --port 0 --token ours --send-to ${receiver.url} --history --seed 4 --unsent 30%`;
-  const { output, ended } = begin({}, args.split(' '), (work) => work(interrupt.signal));
-  await until(() => output.out.includes('acknowledged'));
-  const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(output.out)!;
+  const sandbox = spawnReceiver(args.split(' '), {});
+  await until(() => sandbox.output().includes('acknowledged'));
+  const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(sandbox.output())!;
   const listed = new Map<string, string>();
   const [from, to] = [3, -4].map((days) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
@@ -155,9 +143,6 @@ it('serves the past of a business, of whose appointments some are never sent', a
     for (const { appointment_id, status } of appointments) listed.set(appointment_id, status);
     size = appointments.length;
   }
-  interrupt.abort();
-  await ended;
-
   const sentStatus = new Map<string, string>();
   for (const body of bodies()) {
     const { event, data } = JSON.parse(body);
@@ -174,12 +159,10 @@ it('serves the past of a business, of whose appointments some are never sent', a
 });
 
 it('the sandbox sends callbacks until it is interrupted', async () => {
-  const interrupt = new AbortController();
   const args = ['sandbox', '--port', '0', '--send-to', receiver.url, '--rate', '20'];
-  const { ended } = begin({ SIGNING_KEYS: 'key' }, args, (work) => work(interrupt.signal));
+  const { end } = spawnReceiver(args, { SIGNING_KEYS: 'key' });
   await until(() => receiver.requests.length >= 20);
-  interrupt.abort();
-  await ended;
+  expect(await end('SIGINT')).toBe('SIGINT');
   expect(receiver.requests[0]?.headers).toHaveProperty('x-webhook-signature');
 });
 
@@ -187,12 +170,4 @@ it('reports in one line that the sandbox cannot listen', async () => {
   const { port } = new URL(receiver.url);
   const err = `sandbox: cannot listen on 127.0.0.1:${port} (EADDRINUSE)\n`;
   expect(await run({}, 'sandbox', '--port', port)).toEqual({ out: '', err, code: 69 });
-});
-
-it.each([
-  [{}, 'http://127.0.0.1:8080'],
-  [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000'],
-  [{ HOST: '::1' }, 'http://[::1]:8080'],
-])('finds the receiver of %j at %s', (env, address) => {
-  expect(receiverAddress(env)).toBe(address);
 });

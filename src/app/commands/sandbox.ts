@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { printable, withProgress } from '../../common/terminal.ts';
@@ -22,18 +21,6 @@ interface SendFlags {
   readonly families: string;
 }
 
-interface Action {
-  readonly command: Command;
-  readonly env: Env;
-  readonly onCore: OnCore;
-  readonly signal: AbortSignal;
-}
-
-interface SendAction extends Action {
-  readonly url: string;
-  readonly isSent?: (callback: Callback) => boolean;
-}
-
 interface ServeFlags extends SendFlags {
   readonly host: string;
   readonly port: number;
@@ -42,23 +29,21 @@ interface ServeFlags extends SendFlags {
   readonly unsent: number;
 }
 
-/** `send` and `sandbox` end when the signal of `untilEnd` aborts. */
-export function addSandboxCommands(
-  program: Command,
-  env: Env,
-  onCore: OnCore,
-  untilEnd = untilInterrupted,
-): void {
+interface Context {
+  readonly command: Command;
+  readonly env: Env;
+  readonly onCore: OnCore;
+}
+
+export function addSandboxCommands(program: Command, env: Env, onCore: OnCore): void {
   const sending = program
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
-    .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
-  addSendOptions(sending).action(({ url, ...flags }: SendFlags & { url: string }, command: Command) =>
-    untilEnd(async (signal) => {
-      const { callbacks: sent, acknowledged } = await send(flags, { command, env, onCore, signal, url });
-      if (acknowledged < sent) process.exitCode = 1;
-    }),
-  );
+    .option('--url <address>', "the receiver's base address", httpAddress, ownAddress(env));
+  addSendOptions(sending).action(async ({ url, ...flags }: SendFlags & { url: string }, command: Command) => {
+    const { callbacks: sent, acknowledged } = await send(url, flags, { command, env, onCore });
+    if (acknowledged < sent) process.exitCode = 1;
+  });
 
   const serving = program
     .command('sandbox')
@@ -69,13 +54,14 @@ export function addSandboxCommands(
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress)
     .option('--unsent <share>', 'share of callbacks about appointments to keep back, such as 10%', share, 0);
   addSendOptions(serving).action((flags: ServeFlags, command: Command) =>
-    untilEnd((signal) => serve(flags, { command, env, onCore, signal })),
+    serve(flags, { command, env, onCore }),
   );
 }
 
-async function serve(flags: ServeFlags, action: Action): Promise<void> {
-  const { command, env, signal } = action;
-  const { host, port, sendTo: url, unsent } = flags;
+/** Serves until the process ends. */
+async function serve(flags: ServeFlags, context: Context): Promise<void> {
+  const { command, env } = context;
+  const { host, port, sendTo, unsent } = flags;
   const token = flags.token || env.SERVICE_TOKEN || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
   const records = newRecords(directoryOf(practiceOf(flags.seed)));
@@ -85,23 +71,20 @@ async function serve(flags: ServeFlags, action: Action): Promise<void> {
     return command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
   });
   command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
-  try {
-    if (url) {
-      const random = seededRandom(flags.seed, 3);
-      const isSent = ({ family, envelope }: Callback) => {
-        records.take(envelope);
-        return family.name !== 'appointment' || !random.chance(unsent);
-      };
-      await send(flags, { ...action, url, isSent });
-    }
-    if (!signal.aborted) await once(signal, 'abort');
-  } finally {
-    await sandbox.close();
-  }
+  if (!sendTo) return;
+  const random = seededRandom(flags.seed, 3);
+  await send(sendTo, flags, context, ({ family, envelope }) => {
+    records.take(envelope);
+    return family.name !== 'appointment' || !random.chance(unsent);
+  });
 }
 
-async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
-  const { command, env, onCore, signal, url, isSent = () => true } = action;
+async function send(
+  url: string,
+  flags: SendFlags,
+  { command, env, onCore }: Context,
+  isSent: (callback: Callback) => boolean = () => true,
+): Promise<Summary> {
   const families = await readFamilies(command, flags.families, env);
   const { seed, count = flags.history ? undefined : 100 } = flags;
   const sequence = callbacks({ seed, families, count }).filter(isSent);
@@ -110,7 +93,6 @@ async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
     urlOf: registeredUrls(url, env),
     signingKey: firstSigningKey(env),
     signatureHeader: env.SIGNATURE_HEADER || undefined,
-    signal,
   };
   const summary = await withProgress('callbacks sent', sequence.length, ({ advance }) =>
     sendCallbacks(sequence, { ...options, onSent: advance }),
@@ -163,12 +145,7 @@ function addSendOptions(command: Command): Command {
     .option('--families <names>', 'comma-separated, or all', 'all');
 }
 
-export function receiverAddress(env: Env): string {
-  const host = env.HOST || '127.0.0.1';
-  // These mean all interfaces; one cannot connect to them.
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${env.PORT || 8080}`;
-}
+const ownAddress = (env: Env) => `http://127.0.0.1:${env.PORT || 8080}`;
 
 const numberOption = (type: string, isValid: (value: number, text: string) => boolean) => (text: string) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
@@ -178,15 +155,3 @@ const numberOption = (type: string, isValid: (value: number, text: string) => bo
 const wholeNumber = numberOption('a whole number', (_, text) => /^\d{1,15}$/.test(text));
 const positiveNumber = numberOption('a number above 0', (value, text) => /^[\d.]+$/.test(text) && value > 0);
 const share = numberOption('a share such as 5%, at most 90%', (value) => value >= 0 && value <= 0.9);
-
-async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  // Once: a second interrupt ends the process at once.
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  try {
-    await work(controller.signal);
-  } finally {
-    process.off('SIGINT', abort).off('SIGTERM', abort);
-  }
-}
