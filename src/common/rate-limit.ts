@@ -1,4 +1,4 @@
-import { networkOf } from './networks.ts';
+import { isIPv6 } from 'node:net';
 
 export class TooManyRequests extends Error {
   readonly retryAfterS: number;
@@ -17,6 +17,9 @@ export interface RateLimit {
 }
 
 const maxAddresses = 10_000;
+
+/** An address of IPv6 by its first four groups, which one sender usually has: its /64, unless `::` cuts some of them. */
+const networkOf = (address: string) => (isIPv6(address) ? address.split(':', 4).join(':') : address);
 
 /** A limit per period and address, in this process; an address of IPv6 counts as its /64. */
 export function rateLimit({ points, durationS }: { points: number; durationS: number }): RateLimit {

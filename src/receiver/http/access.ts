@@ -1,11 +1,10 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { TenantNotAllowed } from '../../callbacks/rejection.ts';
 import type { AccessRules, Config } from '../../common/config/config.ts';
 import { isUnguessable } from '../../common/config/value-types.ts';
 import type { Log } from '../../common/log.ts';
-import { networkList } from '../../common/networks.ts';
 import { rateLimit } from '../../common/rate-limit.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './responses.ts';
 import { readSignature, verifySignature } from './signature.ts';
@@ -117,6 +116,20 @@ function describeChange(name: string, before: readonly string[], now: readonly s
   const added = now.filter((value) => !before.includes(value)).length;
   const removed = before.filter((value) => !now.includes(value)).length;
   return added + removed > 0 ? `${name}: ${added} added, ${removed} removed` : undefined;
+}
+
+/** @param cidrs valid addresses and CIDRs of IPv4 or IPv6 */
+export function networkList(cidrs: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [address, bits] = cidr.split('/') as [string, string?];
+    const [family, maxBits] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    list.addSubnet(address, Number(bits ?? maxBits), family);
+  }
+  return (address) => {
+    const version = isIP(address);
+    return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
+  };
 }
 
 /** A socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressOf } from '../../../src/receiver/http/access.ts';
+import { addressOf, networkList } from '../../../src/receiver/http/access.ts';
 
 const request = (remoteAddress: string, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
@@ -22,4 +22,12 @@ it.each([
   ['IPv6', 1, '::1', '2001:db8::5', '2001:db8::5'],
 ])('finds the address of the sender: %s', (_, proxies, remote, forwarded, expected) => {
   expect(addressOf(request(remote, forwarded), proxies)).toBe(expected);
+});
+
+it('a list of networks matches exactly the addresses inside them, IPv4 and IPv6', () => {
+  const isListed = networkList(['192.0.2.0/24', '198.51.100.7', '2001:db8::/32']);
+  const inside = ['192.0.2.0', '192.0.2.255', '198.51.100.7', '2001:db8::1', '2001:db8:ffff::1'];
+  const outside = ['192.0.3.0', '198.51.100.8', '2001:db9::1', '::1', '', 'x'];
+  expect(inside.map(isListed)).toEqual(inside.map(() => true));
+  expect(outside.map(isListed)).toEqual(outside.map(() => false));
 });
