@@ -247,16 +247,12 @@ function documented(): Record<string, string> {
   return Object.fromEntries(pairs.map(([, name, value]) => [name!, value!]));
 }
 
-it('accepts only time zones with the same meaning in Node and PostgreSQL, and names the right one', () => {
+it('accepts only time zones with the same meaning in Node and PostgreSQL', () => {
   const problem = (REPORT_TIMEZONE: string) => problems({ REPORT_TIMEZONE }).join();
   for (const name of ['Asia/Kolkata', 'Asia/Calcutta', 'UTC', 'America/Argentina/Ushuaia', 'Etc/GMT+5']) {
     expect(problem(name)).toBe('');
   }
-  expect(problem('IST')).toBe(
-    'REPORT_TIMEZONE must be a full name of the IANA time zone database: use Asia/Kolkata if IST means that',
-  );
-  expect(problem('PST')).toContain('America/Los_Angeles');
-  for (const name of ['BST', 'EST', 'EST5EDT', 'GMT', 'Japan', '+05:30', 'India', 'Mars/Olympus']) {
+  for (const name of ['IST', 'BST', 'EST', 'EST5EDT', 'GMT', 'Japan', '+05:30', 'India', 'Mars/Olympus']) {
     expect(problem(name)).toMatch(/^REPORT_TIMEZONE must be a full name/);
   }
 });
