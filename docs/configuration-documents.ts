@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { callbackEvents, type Family, pathsOf, takesEveryEvent } from '../src/callbacks/families/family.ts';
-import { type FamilyPaths, secretNames, variablesOf } from '../src/common/config/variables.ts';
+import { type FamilyPaths, variablesOf } from '../src/common/config/variables.ts';
 
 /** Variables that belong together. The documents are written from them, by `npm run docs`. */
 interface VariableGroup {
@@ -150,9 +150,9 @@ A variable spelt nearly like one of these is named. A family is a kind of record
 Blanks and line ends around a value are cut. Quotes around one end the start: only in \`.env\` they are syntax, and needed where a value has
 a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start, too.
 
-A secret, or an address with one, may come from a file, such as one of Docker or Kubernetes: \`<NAME>_FILE\` names the file of
-${secretNames.map((name) => `\`${name}\``).join(', ')}; of a list, a line is a part. SIGHUP, on no terminal, reads \`SIGNING_KEYS\` and \`ALLOWED_IPS\` again, also from
-\`.env\` and files; the log says how many were added and removed.
+Each value, such as a secret of Docker or Kubernetes, may come from a file: \`SIGNING_KEYS_FILE\` names that of \`SIGNING_KEYS\`. Of a
+list, a line is a part. SIGHUP, on no terminal, reads \`SIGNING_KEYS\` and \`ALLOWED_IPS\` again, also from \`.env\` and files; the log says how
+many were added and removed.
 
 ${parts.join('\n\n')}
 

@@ -1,5 +1,5 @@
 import leven from 'leven';
-import { type Environment, type FamilyPaths, secretNames, variableNames } from './variables.ts';
+import { type Environment, type FamilyPaths, variableNames } from './variables.ts';
 
 const documentedPath = 'register the documented path of the family, or EVENTS_PATH, which takes every event';
 const families =
@@ -42,7 +42,7 @@ export function findFormer(env: Environment, families: readonly FamilyPaths[]): 
 }
 
 export function findMisspelt(env: Environment, families: readonly FamilyPaths[]): string[] {
-  const ours = [...variableNames(families), ...secretNames.map((name) => `${name}_FILE`)];
+  const ours = variableNames(families).flatMap((name) => [name, `${name}_FILE`]);
   const others = Object.keys(env).filter((name) => env[name] && !ours.includes(name) && !isFormer(name));
   return others.flatMap((name) => {
     const meant = ours.find((other) => leven(name.toUpperCase(), other) <= (other.length > 8 ? 2 : 1));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { InvalidConfiguration } from './config.ts';
-import { type Environment, type FamilyPaths, secretNames, variableNames } from './variables.ts';
+import { type Environment, type FamilyPaths, variableNames } from './variables.ts';
 
 /** A blank line, a comment, or `NAME=value` on one line. A comment behind a value needs a blank before it. */
 const assignment =
@@ -28,15 +28,15 @@ export async function readEnvironment(env: Environment, families: readonly Famil
     if (!env[name]?.trim()) env[name] = Object.values(parseEnv(line))[0];
   }
   const values = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const);
-  for (const name of secretNames) {
+  for (const name of ours) {
     const path = env[`${name}_FILE`]?.trim();
     if (!path) continue;
     if (env[name]?.trim()) problems.push(`${name} and ${name}_FILE are both set: remove one`);
-    const secret = await readFile(path, 'utf8').catch(({ code }) => {
+    const content = await readFile(path, 'utf8').catch(({ code }) => {
       problems.push(`${name}_FILE must name a file that can be read (${code})`);
     });
-    if (secret?.trim() === '') problems.push(`${name}_FILE names an empty file`);
-    values.push([name, secret?.trim() ?? '']);
+    if (content?.trim() === '') problems.push(`${name}_FILE names an empty file`);
+    values.push([name, content?.trim() ?? '']);
   }
   for (const [name, value] of values)
     if (ours.includes(name) && [value, ...value.split(',')].some(isQuoted))

@@ -63,23 +63,6 @@ export const client = {
     .describe('Real name of the response field that the interface calls `svc`'),
 };
 
-/** Secrets, and addresses that have one: each may be in a file that `<NAME>_FILE` names. */
-export const secretNames = [
-  'SIGNING_KEYS',
-  'DATABASE_URL',
-  'DIRECT_DATABASE_URL',
-  'REPORT_DATABASE_URL',
-  'REDIS_URL',
-  'ADMIN_TOKEN',
-  'OIDC_CLIENT_SECRET',
-  'METRICS_TOKEN',
-  'ALERT_WEBHOOK_URL',
-  'SMTP_URL',
-  'SERVICE_TOKEN',
-  'SERVICE_CLIENT_SECRET',
-  'CHANGES_TOKENS',
-] as const;
-
 export const variablesOf = (families: readonly FamilyPaths[]) => ({
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
