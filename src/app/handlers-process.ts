@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, setPriority } from 'node:os';
 import { type Config, InvalidConfiguration } from '../common/config/config.ts';
 import type { Log } from '../common/log.ts';
 
@@ -66,10 +65,9 @@ export async function startHandlersProcess(
   };
 }
 
-/** Tells the process that has started this one, if there is one, that it lives, and ends with it. Callbacks have the CPU first. */
+/** Tells the process that has started this one, if there is one, that it lives, and ends with it. */
 export function tellParent(): void {
   if (!process.send) return;
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   process.send('alive');
   setInterval(() => process.send?.('alive'), aliveEveryMs).unref();
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -6,20 +6,18 @@ import { InvalidModules, loadModules } from './load-modules.ts';
 /** The documented families and those of a folder, in the order of its files. @throws InvalidConfiguration with each fault */
 export async function loadFamilies(folder: string | undefined): Promise<readonly Family[]> {
   if (folder === undefined) return documented;
-  const { loaded, problems } = await loadModules<Family>('FAMILIES', folder, 'defineFamily', familySchema);
   const owners = new Map(documented.flatMap(claimsOf).map((claim) => [claim, 'the receiver']));
-  for (const [file, family] of loaded)
-    for (const claim of claimsOf(family)) {
-      const owner = owners.get(claim);
-      if (owner) problems.push(`${file}: ${claim} is already that of ${owner}: choose another`);
-      else owners.set(claim, file);
-    }
-  for (const [file, { fields }] of loaded)
-    for (const [field, { refersTo }] of Object.entries(fields))
-      if (refersTo !== undefined && !owners.has(`the name ${refersTo}`))
-        problems.push(`${file}: fields.${field}.refersTo is ${refersTo}, which is no family`);
+  const define = ['defineFamily', familySchema] as const;
+  const families = await loadModules<Family>('FAMILIES', folder, define, claimsOf, owners);
+  const problems = families.flatMap(({ name, fields }) =>
+    Object.entries(fields).flatMap(([field, { refersTo }]) =>
+      refersTo === undefined || owners.has(`the name ${refersTo}`)
+        ? []
+        : [`${name}: fields.${field}.refersTo is ${refersTo}, which is no family`],
+    ),
+  );
   if (problems.length > 0) throw new InvalidModules('FAMILIES', problems);
-  return [...documented, ...loaded.values()];
+  return [...documented, ...families];
 }
 
 /** Names that only one family may have. */

@@ -12,27 +12,42 @@ export class InvalidModules extends InvalidConfiguration {
 }
 
 /**
- * Imports the modules of a folder, in the order of their files.
+ * Imports the modules of a folder.
  *
  * @param define the function that makes what they export as default
- * @returns those without a fault, by file, and the faults. @throws InvalidModules where there is none
+ * @param namesOf what only one module may have, such as `the name x`
+ * @param owners of names that are taken; it gets those of the modules
+ * @returns what they export, in the order of their files. @throws InvalidModules with each fault
  */
-export async function loadModules<T>(variable: string, folder: string, define: string, schema: z.ZodType) {
+export async function loadModules<T>(
+  variable: string,
+  folder: string,
+  [define, schema]: readonly [define: string, schema: z.ZodType],
+  namesOf: (module: T) => readonly string[],
+  owners = new Map<string, string>(),
+): Promise<T[]> {
   const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     throw new InvalidModules(variable, [`must be a folder that can be read: ${folder} (${error.code})`]);
   });
   const modules = files.filter((file) => /(?<!\.d)\.(m?js|ts)$/.test(file)).sort();
   if (modules.length === 0)
     throw new InvalidModules(variable, [`must have a *.js, *.mjs or *.ts in ${folder}`]);
-  const loaded = new Map<string, T>();
+  const loaded: T[] = [];
   const problems: string[] = [];
   for (const file of modules)
     try {
-      loaded.set(file, (await read(resolve(folder, file), define, schema)) as T);
+      const module = (await read(resolve(folder, file), define, schema)) as T;
+      for (const name of namesOf(module)) {
+        const owner = owners.get(name);
+        if (owner) problems.push(`${file}: ${name} is already that of ${owner}: choose another`);
+        else owners.set(name, file);
+      }
+      loaded.push(module);
     } catch (error) {
       problems.push(...(error as Error).message.split('\n').map((line) => `${file}: ${line}`));
     }
-  return { loaded, problems };
+  if (problems.length > 0) throw new InvalidModules(variable, problems);
+  return loaded;
 }
 
 /** @throws Error with a line for each fault */

@@ -9,7 +9,9 @@ import { createLog, type Log } from '../common/log.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import { findBindError } from '../embedded/server-process.ts';
 import { startEmbeddedPostgres } from '../embedded/start-embedded.ts';
+import { type Handler, handlerSchema } from '../feed/handler.ts';
 import { handlersTask, registerHandlers } from '../feed/handlers.ts';
+import { familiesInFeed } from '../feed/read-changes.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { createApp, listen, PortUnavailable } from '../receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from '../receiver/receiver.ts';
@@ -20,7 +22,7 @@ import { createMerge } from '../receiver/worker/merge.ts';
 import { features } from './features.ts';
 import { startHandlersProcess, tellParent } from './handlers-process.ts';
 import { loadFamilies } from './load-families.ts';
-import { loadHandlers } from './load-handlers.ts';
+import { loadModules } from './load-modules.ts';
 import { type Parts, startParts } from './start-parts.ts';
 import { startTasks } from './tasks.ts';
 
@@ -86,7 +88,10 @@ async function startHandlers(core: Core, databaseUrl: string, onStop: OnStop): P
   const { config, families, db, log } = core;
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
-  const handlers = await loadHandlers(config.handlers!, families);
+  const define = ['defineHandler', handlerSchema(familiesInFeed(families))] as const;
+  const handlers = await loadModules<Handler>('HANDLERS', config.handlers!, define, ({ name }) => [
+    `the name ${name}`,
+  ]);
   await prepare({ config, databaseUrl, families, signal: stopping.signal, log });
   const server = await listen(express.Router(), createApp([], log), config);
   onStop(server.stop);

@@ -160,12 +160,12 @@ it('each wrong module ends the start with 78 and its fault', async () => {
     .split('\n')
     .filter((line) => line.startsWith('HANDLERS '));
   expect(faults.map((line) => line.slice(9, 14))).toEqual([
+    'b.mjs',
     'c.mjs',
     'c.mjs',
     'c.mjs',
     'd.mjs',
     'e.mjs',
-    'b.mjs',
   ]);
 });
 

@@ -116,12 +116,6 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ fields: { event_time: { kind: 'time' } } }`), /event_time is a column of every family/],
     [of(`{ fields: { constructor: { kind: 'text' } } }`), /constructor .*a name of JavaScript/],
     [of(`{ fields: { a: { kind: 'date' } } }`), /fields.a.kind .*"amount"/],
-    [
-      of(
-        `{ fields: { a: { kind: 'text', refersTo: 'nothing' } }, name: 'g14', table: 'g14', events: { e14: 'created' }, path: { default: ['/14'] } }`,
-      ),
-      /fields.a.refersTo is nothing, which is no family/,
-    ],
     [of(`{ events: {} }`), /events must list an event/],
     [of(`{ events: { 'f.x': 'reconciled' } }`), /events.f.x .*"deleted"/],
     [of(`{ path: { default: ['f'] } }`), /path.default.0 must start with \//],
@@ -143,6 +137,13 @@ it('every fault is named at once, with its file and what to do', async () => {
   );
   expect(error.problems).toEqual(expect.arrayContaining(expected));
   expect(error.problems).toHaveLength(expected.length);
+});
+
+it('a field that refers to no family is a fault', async () => {
+  await write({ 'a.ts': of(`{ fields: { a: { kind: 'text', refersTo: 'nothing' } } }`) });
+  await expect(loadFamilies(folder)).rejects.toMatchObject({
+    problems: ['FAMILIES f: fields.a.refersTo is nothing, which is no family'],
+  });
 });
 
 it('a folder that is not there, or has no module, is a fault', async () => {
