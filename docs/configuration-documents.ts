@@ -7,9 +7,14 @@ interface VariableGroup {
   title: string;
   /** In Markdown, as the descriptions, with links relative to docs. */
   intro?: string;
-  /** Those with `first` are in README.md. */
   variables: Record<string, z.ZodType>;
 }
+
+/** Most deployments set these. */
+const inReadme =
+  'PORT TRUST_PROXY EVENTS_PATH SIGNING_KEYS ALLOWED_IPS DATABASE_URL REDIS_URL RETENTION PUBLIC_URL ADMIN_TOKEN REPORT_TIMEZONE METRICS_TOKEN'.split(
+    ' ',
+  );
 
 /** By the first variable of each group. */
 const headings: Record<string, { title: string; intro?: string }> = {
@@ -59,7 +64,6 @@ interface Variable {
   default: string;
   /** In Markdown, with links relative to docs. */
   description: string;
-  first: boolean;
 }
 
 /** Replaces a part of a document, between two comments. */
@@ -72,12 +76,11 @@ function replacePart(text: string, name: string, part: string): string {
 const propertiesOf = ({ variables }: VariableGroup): Variable[] => {
   const { properties = {} } = z.toJSONSchema(z.object(variables), { io: 'input', unrepresentable: 'any' });
   return Object.entries(properties).map(([name, property]) => {
-    const { default: value = '', description = '', first } = property as z.core.JSONSchema.BaseSchema;
+    const { default: value = '', description = '' } = property as z.core.JSONSchema.BaseSchema;
     return {
       name,
       default: String(value),
       description: description.replaceAll('’', "'"),
-      first: first === true,
     };
   });
 };
@@ -166,7 +169,7 @@ function readme(text: string, groups: VariableGroup[]): string {
   const fromRoot = (document: string) => document.replace(link, (whole) => whole.replace('](', '](docs/'));
   const variables = groups
     .flatMap(propertiesOf)
-    .filter(({ first }) => first)
+    .filter(({ name }) => inReadme.includes(name))
     .map((variable) => ({ ...variable, description: fromRoot(firstSentence(variable.description)) }));
   return replacePart(text, 'variables', variableTable(variables));
 }

@@ -27,9 +27,6 @@ export interface FamilyPaths {
   path: { variable?: string; default: readonly string[]; isBasic?: true };
 }
 
-/** Most deployments set these. */
-const first = { first: true };
-
 const everyEvent =
   'A path that takes every event, also those that no other path takes; it may contain an ' +
   '[unguessable part](security.md#unguessable-paths)';
@@ -42,7 +39,7 @@ const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
       .flatMap(({ events, path: { variable, default: paths } }) => {
         if (!variable) return [];
         const schema = address.paths.prefault(paths.join(','));
-        if (events.length === 0) return [[variable, schema.describe(everyEvent).meta(first)]];
+        if (events.length === 0) return [[variable, schema.describe(everyEvent)]];
         const records = variable.replace(/_PATH$/, '').replaceAll('_', ' ');
         return [[variable, schema.describe(`Paths of ${records.toLowerCase()}`)]];
       }),
@@ -65,7 +62,7 @@ export const client = {
 
 export const variablesOf = (families: readonly FamilyPaths[]) => ({
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
-  PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
+  PORT: integer(0, 65_535).default(8080).describe('Port to listen on'),
   ROLE: z
     .enum(['all', 'receiver', 'worker', 'handlers'], 'must be all, receiver, worker or handlers')
     .default('all')
@@ -77,8 +74,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'Number of [reverse proxies](security.md#reverse-proxy) in front; with `0` behind a proxy, all senders count as one ' +
         'address',
-    )
-    .meta(first),
+    ),
   ...pathsOf(families),
   FAMILIES: z
     .string()
@@ -103,12 +99,10 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       '`production`: the receiver does not start without `DATABASE_URL`, and unless an access check is set',
     ),
-  SIGNING_KEYS: secrets
-    .describe(
-      'Keys of [signed callbacks](security.md#signature-scheme), comma-separated, at least 16 characters each; if set, every ' +
-        'callback must be signed with one of them',
-    )
-    .meta(first),
+  SIGNING_KEYS: secrets.describe(
+    'Keys of [signed callbacks](security.md#signature-scheme), comma-separated, at least 16 characters each; if set, every ' +
+      'callback must be signed with one of them',
+  ),
   SIGNATURE_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
@@ -116,8 +110,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe('Header with `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`'),
   ALLOWED_IPS: list
     .pipe(z.array(address.network))
-    .describe('Addresses and CIDRs that callbacks may be sent from, comma-separated')
-    .meta(first),
+    .describe('Addresses and CIDRs that callbacks may be sent from, comma-separated'),
   ALLOWED_CLIENT_IDS: list.describe(
     'Accepted values of `client_id`, comma-separated; other callbacks get 403, also those ' +
       '[without one](security.md#access-checks): several events have no client',
@@ -132,8 +125,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'PostgreSQL 14 or newer, encoding UTF8, such as `postgresql://user:password@host:5432/database`, see ' +
         '[database.md](database.md). Unset: an embedded PostgreSQL, for a first start and trials',
-    )
-    .meta(first),
+    ),
   DIRECT_DATABASE_URL: address.database
     .optional()
     .describe(
@@ -153,8 +145,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'Redis for the queue and the [fallback store](reliability.md#outages): `redis://` or `rediss://`. Unset: workers ask ' +
         'PostgreSQL four times a second, and there is no fallback store',
-    )
-    .meta(first),
+    ),
   REDIS_FALLBACK: z
     .enum(['checked', 'trusted', 'off'], 'must be checked, trusted or off')
     .default('checked')
@@ -174,12 +165,10 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
   ),
 
-  RETENTION: retention(families.map(({ name }) => name))
-    .describe(
-      'How long [data is kept](privacy.md#retention), by family, and for `quarantine` and `access_log`, such as ' +
-        '`receipt=8y,consent_form=5y,review_request=180d,quarantine=90d,access_log=3y`. What it does not name is kept forever',
-    )
-    .meta(first),
+  RETENTION: retention(families.map(({ name }) => name)).describe(
+    'How long [data is kept](privacy.md#retention), by family, and for `quarantine` and `access_log`, such as ' +
+      '`receipt=8y,consent_form=5y,review_request=180d,quarantine=90d,access_log=3y`. What it does not name is kept forever',
+  ),
   ERASURE_KEEP: keep.describe(
     'How long the originals of [erased data](privacy.md#erasure) are withheld, from their receipt; `0`: they are destroyed at once',
   ),
@@ -190,16 +179,14 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
       'The [address that browsers use](security.md#reverse-proxy), such as `https://receiver.example.org`: for redirects, ' +
         'cookies, the origin of the console’s forms and the addresses that it prints. No path: the receiver needs its own ' +
         'host name. Unset: as requests and trusted proxies tell',
-    )
-    .meta(first),
+    ),
   ADMIN_TOKEN: secret
     .optional()
     .describe(
       'Opens the [console](console.md) with all roles; at least 16 characters, such as the output of `openssl rand -hex 32`. ' +
         'Unset, and without OpenID Connect: there is no console. With the embedded database a token is generated, printed once, ' +
         'and stored in `DATA_DIR/admin-token`',
-    )
-    .meta(first),
+    ),
   OIDC_ISSUER: address.issuer
     .optional()
     .describe(
@@ -219,8 +206,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'Time zone of days in [reports](reporting.md): a full name such as `Europe/Berlin`, or `UTC`; no abbreviation (`IST` is ' +
         'India to some and Israel to PostgreSQL)',
-    )
-    .meta(first),
+    ),
 
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
@@ -231,8 +217,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'The bearer token of [`/metrics`](metrics.md#metrics), which opens nothing else; at least 16 characters. Unset: there is ' +
         'no `/metrics`',
-    )
-    .meta(first),
+    ),
 
   ALERT_WEBHOOK_URL: address.webhook
     .optional()
