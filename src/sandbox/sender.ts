@@ -29,8 +29,6 @@ export interface SendOptions {
   readonly rate?: number | undefined;
   /** Called after each callback. */
   readonly onSent?: () => void;
-  /** Ends the sequence after the pending response. */
-  readonly signal?: AbortSignal;
 }
 
 export interface Summary {
@@ -48,24 +46,23 @@ const connections = 10;
 
 /** Sends callbacks as the platform does (section 4.5), each once. */
 export async function sendCallbacks(callbacks: readonly Callback[], options: SendOptions): Promise<Summary> {
-  const { rate, onSent, signal } = options;
+  const { rate, onSent } = options;
   const beganAt = performance.now();
   const outcomes: Record<string, number> = {};
-  const counts = { callbacks: 0, acknowledged: 0 };
+  let acknowledged = 0;
   const queue = callbacks.values();
   const sendNext = async () => {
     for (const callback of queue) {
-      if (signal?.aborted) break;
       const { outcome, isAcknowledged } = await post(callback, options);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-      counts.callbacks++;
-      if (isAcknowledged) counts.acknowledged++;
+      if (isAcknowledged) acknowledged++;
       onSent?.();
-      if (rate) await sleep(1000 / rate, undefined, { signal }).catch(() => {});
+      if (rate) await sleep(1000 / rate);
     }
   };
   await Promise.all(Array.from({ length: rate ? 1 : connections }, sendNext));
-  return { ...counts, outcomes, seconds: (performance.now() - beganAt) / 1000 };
+  const seconds = (performance.now() - beganAt) / 1000;
+  return { callbacks: callbacks.length, acknowledged, outcomes, seconds };
 }
 
 async function post(callback: Callback, options: SendOptions) {

@@ -50,17 +50,13 @@ it('sends no callback again, whatever the response', async () => {
   });
 });
 
-it('sends at a rate, and ends when the signal aborts', async () => {
-  const controller = new AbortController();
+it('sends at a rate', async () => {
   const arrivals: number[] = [];
   receiver = await startReceiver((request, response, count) => {
     arrivals.push(performance.now());
-    if (count === 4) response.on('close', () => controller.abort());
     accept(request, response, count);
   });
-  const options = { urlOf: receiver.urlOf, rate: 10, signal: controller.signal };
-  const summary = await sendCallbacks(callbacks({ seed: 8 }), options);
-  expect(summary.acknowledged).toBe(4);
+  await sendCallbacks(callbacks({ seed: 8, count: 4 }), { urlOf: receiver.urlOf, rate: 10 });
   // A timer may be early.
   expect(arrivals[3]! - arrivals[0]!).toBeGreaterThan(290);
 });
