@@ -10,7 +10,7 @@ import { Unavailable } from '../store/errors.ts';
 import type { AccessChecks } from './access.ts';
 import {
   BodyTooLarge,
-  callbackStatuses,
+  errorsOfCallbacks,
   MethodNotAllowed,
   RequestAborted,
   sendJson,
@@ -35,7 +35,8 @@ export function createCallbacks(dependencies: Dependencies): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [family, paths] of Object.entries(dependencies.config.paths)) {
     // A rate ignores the first sample of a new series, so an alert would miss the first error.
-    for (const status of callbackStatuses) requests.inc({ family, status }, 0);
+    for (const status of [200, ...Object.keys(errorsOfCallbacks).map(Number)])
+      requests.inc({ family, status }, 0);
     for (const path of paths) router.all(literal(path), createHandler({ path, family }, dependencies));
   }
   return router;

@@ -64,8 +64,6 @@ interface ErrorStatus {
   meaning: string;
   /** None where Node itself sends it. */
   errors: readonly ErrorType[];
-  /** Who may get it: a callback, any request that reaches no handler, a reader of the feed of changes. */
-  of: 'callbacks' | 'requests' | 'changes';
 }
 
 /** The only place that decides which error is which response. docs/openapi.json, the metrics and docs/security.md follow it. */
@@ -74,58 +72,48 @@ const table: Record<number, ErrorStatus> = {
     meaning:
       'The body is not JSON in UTF-8, or the request is not HTTP; at `/changes`, a parameter is invalid',
     errors: [NotJson, QueryInvalid],
-    of: 'callbacks',
   },
   401: {
     meaning: 'The signature is missing, wrong or stale; at `/metrics` and `/changes`, the token',
     errors: [SignatureMissing, SignatureWrong, SignatureStale, NotAdmin],
-    of: 'callbacks',
   },
   403: {
     meaning: 'The address, the client or the business is not on its list',
     errors: [AddressNotAllowed, TenantNotAllowed],
-    of: 'callbacks',
   },
-  404: { meaning: 'Nothing is served at this path', errors: [NotFound], of: 'requests' },
-  405: { meaning: 'The method is not POST', errors: [MethodNotAllowed], of: 'callbacks' },
-  408: { meaning: 'The request was not complete in time', errors: [], of: 'callbacks' },
+  404: { meaning: 'Nothing is served at this path', errors: [NotFound] },
+  405: { meaning: 'The method is not POST', errors: [MethodNotAllowed] },
+  408: { meaning: 'The request was not complete in time', errors: [] },
   410: {
     meaning: 'The cursor is of another history, as after a restore: read from the beginning',
     errors: [CursorUnknown],
-    of: 'changes',
   },
-  413: { meaning: 'The body is too large', errors: [BodyTooLarge], of: 'callbacks' },
+  413: { meaning: 'The body is too large', errors: [BodyTooLarge] },
   415: {
     meaning: 'The body is not application/json, not in UTF-8, or compressed',
     errors: [UnsupportedMedia],
-    of: 'callbacks',
   },
   422: {
     meaning:
       'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
     errors: [Rejection],
-    of: 'callbacks',
   },
-  429: { meaning: 'Too many refused attempts from this address', errors: [TooManyRequests], of: 'callbacks' },
-  431: { meaning: 'The request headers are too large', errors: [], of: 'requests' },
+  429: { meaning: 'Too many refused attempts from this address', errors: [TooManyRequests] },
+  431: { meaning: 'The request headers are too large', errors: [] },
   503: {
     meaning: 'No store can keep the callback now, or the receiver has an error (see its log)',
     errors: [Unavailable],
-    of: 'callbacks',
   },
 };
 
-const meanings = (...of: ErrorStatus['of'][]): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(table).flatMap(([status, row]) => (of.includes(row.of) ? [[status, row.meaning]] : [])),
-  );
+export const errorStatuses: Record<string, string> = Object.fromEntries(
+  Object.entries(table).map(([status, { meaning }]) => [status, meaning]),
+);
 
-export const errorStatuses = meanings('callbacks', 'requests', 'changes');
-
-/** At the path of a callback. */
-export const errorsOfCallbacks = meanings('callbacks', 'requests');
-
-export const callbackStatuses: readonly number[] = [200, ...Object.keys(meanings('callbacks')).map(Number)];
+/** At the path of a callback: 410 is of the feed of changes. */
+export const errorsOfCallbacks = Object.fromEntries(
+  Object.entries(errorStatuses).filter(([status]) => status !== '410'),
+);
 
 function headersOf(error: unknown, status: number): Record<string, string> {
   if (status === 401) return { 'WWW-Authenticate': error instanceof NotAdmin ? 'Bearer' : 'Signature' };
