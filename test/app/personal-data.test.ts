@@ -45,17 +45,14 @@ it('no log has anything personal, nor after an erasure a table or Redis, whichev
   const spilled = canaryOf(families[0], { event_time: 1_763_000_000, data: person });
   await until(async () => (await post(service.url + paths[families[0].name], spilled)).status === 200);
   await allowConnections(database, true);
-  const count = callbacks.length + 1;
-  await until(async () => {
-    const applied = await database.rows(`select from deliveries where status = 'applied'`).catch(() => []);
-    return applied.length === count;
-  });
+  const countApplied = () => database.count(`deliveries where status = 'applied'`).catch(() => 0);
+  await until(async () => (await countApplied()) === callbacks.length + 1);
   const [{ id }] = (await database.rows('select id from quarantine')) as [{ id: string }];
   const args = ['patient', 'erase', `${canary}-P`, '--yes', '--also', id];
   const command = spawnReceiver(args, env);
   expect(await command.end()).toBe(0);
-  await until(async () => (await database.rows('select from receiver.pending_deliveries')).length === 0);
-  await until(async () => (await database.rows('select from receiver.withheld')).length === 0);
+  for (const table of ['receiver.pending_deliveries', 'receiver.withheld'])
+    await until(async () => (await database.count(table)) === 0);
   expect(await service.end('SIGTERM')).toBe(0);
 
   const tables = (await everything(coreOf(database))).split('\n');

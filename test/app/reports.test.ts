@@ -51,8 +51,7 @@ it('pages, downloads and receiver sql read the database of REPORT_DATABASE_URL, 
   expect(await runCommand(core, addInboxCommands, 'sql', 'select receipt_number from receipts')).toContain(
     'there',
   );
-  const [log] = await primary.rows('select count(*)::int as entries from access_log');
-  expect(log).toEqual({ entries: 3 });
+  expect(await primary.count('access_log')).toBe(3);
 });
 
 it('the check reports warns where the standby is minutes behind, and fails where it cannot be read', async () => {

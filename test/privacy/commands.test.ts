@@ -32,7 +32,7 @@ const actions = async () =>
 /** All rows but those of the access log. */
 const stored = async () =>
   (await everything(core)).split('\n').filter((line) => line && !line.startsWith('public.access_log'));
-const withheld = async () => (await database.rows('select id from receiver.withheld')).length;
+const withheld = () => database.count('receiver.withheld');
 
 it('show lists what is stored, and says whether there is a hold', async () => {
   const [id] = await store(receipt({ receipt_id: 1, patient_oid: 'P1', name: 'CANARY' }));

@@ -110,9 +110,7 @@ it('the files that a receipt passes, to the 200 and to its row, are those that t
   await start('worker');
   const sendUntilRow = async () => {
     await sendNext();
-    await until(
-      async () => (await database.rows(`select from receipts where receipt_id = ${id}`)).length === 1,
-    );
+    await until(() => database.count(`receipts where receipt_id = ${id}`));
   };
   await sendUntilRow();
   const toTheRow = await filesOfEach(async () => {

@@ -49,8 +49,6 @@ const check = async () => {
   const { title, status } = (await reconciliation.checks!(core))[0]!;
   return `${status} ${title}`;
 };
-const count = async (from: string) =>
-  Number((await database.rows(`select count(*) as n from ${from}`))[0]!.n);
 const rows = (columns: string) =>
   database.rows(`select ${columns} from appointments order by appointment_id`) as Promise<Row[]>;
 /** A line for each row, without what is null. */
@@ -90,7 +88,9 @@ it('what no callback told of comes in once, what differs is changed, and what ag
   platform.now += daySeconds;
   const found = { agrees: 1, missing: 1, differs: 1 };
   expect(await pass({ isDryRun: true })).toMatchObject({ ...found, stored: 0 });
-  expect([await count('receiver.inbox'), await count('receiver.reconciliations')]).toEqual([2, 0]);
+  expect([await database.count('receiver.inbox'), await database.count('receiver.reconciliations')]).toEqual([
+    2, 0,
+  ]);
   expect(await pass()).toMatchObject({ ...found, stored: 2 });
   // Also before they are merged.
   expect(await pass()).toMatchObject({ agrees: 3, stored: 0 });
@@ -137,7 +137,7 @@ it('a failing platform leaves everything as it was, and is shown until a pass su
   platform.refuses = { '/dr/v1/appointment': 403 };
   await expect(runTask()).rejects.toThrow(/403/);
   shown.push(await check());
-  expect(await count('receiver.inbox')).toBe(0);
+  expect(await database.count('receiver.inbox')).toBe(0);
   platform.refuses = {};
   const stopping = new AbortController();
   platform.onPage = (page) => page === 1 && stopping.abort(new Error('stopped'));
@@ -152,7 +152,7 @@ it('a failing platform leaves everything as it was, and is shown until a pass su
   ]);
   for (let passes = 0; passes < 2; passes += 1) {
     await runTask();
-    expect(await count('receiver.inbox')).toBe(40);
+    expect(await database.count('receiver.inbox')).toBe(40);
     shown.push(await check());
   }
   await database.rows(`update receiver.reconciliations set ended_at = ended_at - interval '3 days'`);
@@ -346,9 +346,9 @@ it('whatever passes, changes and callbacks meet, no read overwrites a callback, 
     // In the end nothing is on its way any more: one pass is enough, and the next stores nothing.
     await pass();
     await expectRows();
-    const stored = await count('receiver.inbox');
+    const stored = await database.count('receiver.inbox');
     expect(await pass()).toMatchObject({ agrees: platform.listed.length, stored: 0 });
-    expect(await count('receiver.inbox')).toBe(stored);
+    expect(await database.count('receiver.inbox')).toBe(stored);
     const listed = platform.listed.map(({ appointment_id, status }) => `${appointment_id} ${status}`);
     expect(await lines('status')).toEqual(listed.sort());
   });

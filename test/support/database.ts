@@ -13,6 +13,8 @@ export interface TestDatabase {
   pool: pg.Pool;
   db: Db;
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  /** Counts the rows of a table, perhaps with a condition. */
+  count: (from: string) => Promise<number>;
   /** Stores deliveries, of which some may be there. */
   store: (...deliveries: Delivery[]) => Promise<readonly string[]>;
   close: () => Promise<void>;
@@ -35,6 +37,7 @@ export function connect(url: string, connections = 20): Omit<TestDatabase, 'clos
     pool,
     db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
     rows: async (query, values = []) => (await pool.query(query, values)).rows,
+    count: async (from) => (await pool.query(`select from ${from}`)).rowCount!,
     store: (...deliveries) => insertDeliveries(pool, deliveries, 60_000),
   };
 }
@@ -60,10 +63,9 @@ export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allow
 }
 
 /** @returns whether a session waits for a lock @param lock a condition on it */
-export const isWaiting = async ({ rows }: Pick<TestDatabase, 'rows'>, lock = 'true') => {
+export const isWaiting = async ({ count }: Pick<TestDatabase, 'count'>, lock = 'true') => {
   const own = 'select pid from pg_stat_activity where datname = current_database()';
-  const waits = await rows(`select from pg_locks where ${lock} and not granted and pid in (${own})`);
-  return waits.length > 0;
+  return (await count(`pg_locks where ${lock} and not granted and pid in (${own})`)) > 0;
 };
 
 /** Runs while a transaction holds what a statement locks, or has written. */

@@ -65,11 +65,8 @@ it('a fault of the gate is never one of the data, however long it lasts', async 
   expect(await sendBoth()).toEqual([refused, 'accepted', refused, 'accepted']);
   await database.rows(`update receiver.counters set first_at = now() - interval '7 hours'`);
   expect(await sendBoth()).toEqual([refused, 'duplicate', refused, 'duplicate']);
-  expect(
-    await database.rows(
-      'select from receiver.quarantine union all select from receiver.resends where count > 1',
-    ),
-  ).toEqual([]);
+  expect(await database.count('receiver.quarantine')).toBe(0);
+  expect(await database.count('receiver.resends where count > 1')).toBe(0);
   await database.rows('drop function refuse cascade');
   expect(await sendBoth()).toEqual(['accepted', 'duplicate', 'duplicate', 'duplicate']);
 });

@@ -17,8 +17,6 @@ import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-const count = async (table: string) =>
-  (await database.rows(`select count(*)::int as n from ${table}`))[0]!.n as number;
 
 /** A worker with a queue, whose sweep finds nothing, and BullMQ's own view of its jobs. */
 async function begin(
@@ -65,7 +63,7 @@ it('a job is active while others merge, and completed once its rows are there, a
     expect(await jobs.getJobCountByTypes('active')).toBe(2);
   });
   await untilCount('completed', 2);
-  expect(await count('receipts')).toBe(1);
+  expect(await database.count('receipts')).toBe(1);
   // The only attempt.
   expect(await jobs.getCompleted()).toMatchObject([{ attemptsMade: 1 }, { attemptsMade: 1 }]);
 });
@@ -98,7 +96,7 @@ it('a job whose row another session locks is delayed to the next attempt, and no
   expect(job!.delay).toBeGreaterThan(10_000);
   await job!.promote();
   await until(async () => (await jobs.getDelayed())[0]?.attemptsMade === 2);
-  expect(await count('receiver.pending_deliveries')).toBe(1);
+  expect(await database.count('receiver.pending_deliveries')).toBe(1);
   await database.rows('update receiver.pending_deliveries set next_at = now()');
   await jobs.promoteJobs();
   await untilCount('completed', 2);
@@ -116,7 +114,7 @@ it('jobs of a family that cannot be merged keep those of no other waiting', asyn
     await store(...receipts, form);
     await untilCount('completed', 1);
     await untilCount('active', 0);
-    expect(await count('consent_forms')).toBe(1);
+    expect(await database.count('consent_forms')).toBe(1);
     expect(await jobs.getJobCounts('delayed', 'failed')).toEqual({ delayed: 150, failed: 0 });
   });
   await until(async () => {
@@ -124,7 +122,7 @@ it('jobs of a family that cannot be merged keep those of no other waiting', asyn
     await jobs.promoteJobs();
     return (await jobs.getJobCountByTypes('completed')) === 151;
   });
-  expect(await count('receipts')).toBe(150);
+  expect(await database.count('receipts')).toBe(150);
 });
 
 it('deliveries whose active jobs Redis loses are merged, and later jobs are run', async () => {
@@ -135,7 +133,7 @@ it('deliveries whose active jobs Redis loses are merged, and later jobs are run'
     await redis.client().flushall();
     await redis.client().script('FLUSH');
   });
-  await until(async () => (await count('receipts')) === 100);
+  await until(async () => (await database.count('receipts')) === 100);
   await store(receiptOf(100));
   await untilCount('completed', 1);
   await untilCount('active', 0);
@@ -153,7 +151,7 @@ it('a job in front of a backlog of its family ends before that', async () => {
   const [backlog, end] = [openable(), openable()];
   const beforeMerge = async () => {
     await backlog.promise;
-    if ((await count('receipts')) > 1) await end.promise;
+    if ((await database.count('receipts')) > 1) await end.promise;
   };
   const { jobs, store, untilCount, enqueue } = await begin({}, { maxDeliveries: 1 }, beforeMerge);
   // Otherwise a worker that waits here would not stop.
@@ -172,7 +170,7 @@ it('a job in front of a backlog of its family ends before that', async () => {
   await untilCount('active', 2);
   backlog.open();
   await untilCount('completed', 1);
-  expect(await count('receiver.pending_deliveries')).toBeGreaterThan(0);
+  expect(await database.count('receiver.pending_deliveries')).toBeGreaterThan(0);
   end.open();
   await untilCount('completed', 2);
   expect(await jobs.getJobCounts('delayed', 'failed')).toEqual({ delayed: 0, failed: 0 });

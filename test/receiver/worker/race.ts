@@ -84,9 +84,7 @@ export async function race(
     };
     const merging = Promise.all([mergeUntilOver(), mergeUntilOver(), mergeUntilOver()]);
     await Promise.all([insert(), insert(), insert(), insert()]);
-    await until(
-      async () => (await database.rows('select from receiver.pending_deliveries limit 1')).length === 0,
-    );
+    await until(async () => (await database.count('receiver.pending_deliveries limit 1')) === 0);
     isOver = true;
     await merging;
   }

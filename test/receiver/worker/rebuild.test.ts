@@ -395,7 +395,6 @@ it('a rebuild beside incoming callbacks, resends and merges loses nothing and en
   for (const name of ['invoice', 'other']) while ((await merge(name)).isFull);
   expect(await rebuild()).toMatchObject({ changed: 0, rows: 0, left: 0 });
   expect(await database.rows('select from other_events')).toEqual([]);
-  expect(await database.rows('select from receiver.inbox')).toHaveLength(
-    300 + new Set(received.map(({ id }) => id)).size,
-  );
+  const ids = new Set(received.map(({ id }) => id));
+  expect(await database.count('receiver.inbox')).toBe(300 + ids.size);
 });

@@ -16,8 +16,6 @@ const database = useReceiverDatabase('test');
 const log = createLog('silent');
 const form = (id: string) =>
   deliveryOf({ event: 'mcert.created', event_time: yesterday, business_id: 'b', data: { id } });
-const count = async (table: string) =>
-  (await database.rows(`select count(*)::int as n from ${table}`))[0]!.n as number;
 /** Longer than any test. */
 const never = 1_000_000;
 
@@ -62,21 +60,19 @@ function fakeQueue() {
 
 /** Resolves once nothing waits, but for what has failed. */
 const untilMerged = () =>
-  until(
-    async () =>
-      (await database.rows(`select from receiver.pending_deliveries where next_at < 'infinity'`)).length ===
-      0,
-  );
+  until(async () => (await database.count(`receiver.pending_deliveries where next_at < 'infinity'`)) === 0);
 
 it('merges what is stored at once where it is woken, and by itself without', async () => {
   const woken = begin();
   await database.store(receiptOf(1));
   woken.worker.wake('receipt');
-  await until(async () => (await count('receipts')) === 1);
+  await until(async () => (await database.count('receipts')) === 1);
   await woken.worker.stop();
   begin({ times: { pollMs: 10 } });
   await database.store(receiptOf(2), form('m'));
-  await until(async () => (await count('receipts')) === 2 && (await count('consent_forms')) === 1);
+  await until(
+    async () => (await database.count('receipts')) === 2 && (await database.count('consent_forms')) === 1,
+  );
 });
 
 it('jobs that wait together share a merge', async () => {
@@ -85,7 +81,7 @@ it('jobs that wait together share a merge', async () => {
   const deliveries = Array.from({ length: 20 }, (_, n) => receiptOf(n));
   await database.store(...deliveries);
   await Promise.all(deliveries.map(({ id }) => queue.run('receipt', [id])));
-  expect(await count('receipts')).toBe(20);
+  expect(await database.count('receipts')).toBe(20);
   expect(calls.length).toBeLessThanOrEqual(3);
 });
 
@@ -98,7 +94,7 @@ it('a job of more deliveries than a merge takes ends when all are merged', async
     'receipt',
     deliveries.map(({ id }) => id),
   );
-  expect(await count('receipts')).toBe(1_100);
+  expect(await database.count('receipts')).toBe(1_100);
 });
 
 it('a job of a family that the worker or the tables do not know is for another worker', async () => {
@@ -142,11 +138,11 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
   await database.store(receiptOf(1), form('m'));
   await wait();
   begin({ queue: fakeQueue(), times: { sweepEveryMs: 20, sweepAgeMs: 50_000 } });
-  await until(async () => (await count('receipts')) === 1);
+  await until(async () => (await database.count('receipts')) === 1);
   await database.store(receiptOf(2));
   await wait();
-  await until(async () => (await count('receipts')) === 2);
-  expect(await count('consent_forms')).toBe(0);
+  await until(async () => (await database.count('receipts')) === 2);
+  expect(await database.count('consent_forms')).toBe(0);
 });
 
 it('a job is postponed while the database is away, and what it names is merged once it is back', async () => {
@@ -164,7 +160,7 @@ it('a job is postponed while the database is away, and what it names is merged o
   });
   await allowConnections(database, true);
   await database.store(one);
-  await until(async () => (await count('receipts').catch(() => 0)) === 1);
+  await until(async () => (await database.count('receipts').catch(() => 0)) === 1);
 });
 
 it('stop lets the merge in flight end, and takes no other', async () => {
@@ -186,7 +182,7 @@ it('stop lets the merge in flight end, and takes no other', async () => {
   release();
   await stopped;
   expect(calls).toHaveLength(1);
-  expect((await count('receipts')) + (await count('consent_forms'))).toBe(1);
+  expect((await database.count('receipts')) + (await database.count('consent_forms'))).toBe(1);
 });
 
 it('a record whose pending row was lost is merged again; one that waits or failed is not', async () => {
@@ -220,7 +216,7 @@ it('a record whose pending row was lost is merged again; one that waits or faile
   expect(
     await database.rows('select receipt_id::int as id, name, mobile from receipts order by 1'),
   ).toMatchObject([{ name: 'newest', mobile: '+919800000000' }, { id: 2 }, { name: 'new' }, { id: 4 }]);
-  expect(await count(`deliveries where status = 'failed'`)).toBe(2);
+  expect(await database.count(`deliveries where status = 'failed'`)).toBe(2);
   expect(await mergeStale(core)).toBe(0);
 });
 
