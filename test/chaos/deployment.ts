@@ -72,7 +72,7 @@ export async function startDeployment(backend: Backend) {
       for (const { child } of processes.values()) child.kill('SIGPROF');
     },
     stop: async () => {
-      redis?.process.kill('SIGCONT');
+      redis?.signal('SIGCONT');
       signalDatabase('CONT');
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));
       await pool.end();

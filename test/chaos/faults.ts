@@ -95,9 +95,9 @@ export const faultsWithRedis: Record<string, Fault> = {
   },
   'Redis killed': killRedis,
   'Redis stopped': async ({ redis }) => {
-    redis!.process.kill('SIGSTOP');
+    redis!.signal('SIGSTOP');
     await pause(longMs);
-    redis!.process.kill('SIGCONT');
+    redis!.signal('SIGCONT');
   },
   'Redis flushed': async ({ redis }) => void (await redis!.client().flushall()),
   'Redis refuses writes': async ({ redis }) => {
@@ -115,7 +115,7 @@ export const faultsWithRedis: Record<string, Fault> = {
     const replica = await startRedis(['--replicaof', `127.0.0.1 ${redis!.port}`]);
     const client = replica.client();
     await until(async () => (await client.info('replication')).includes('master_link_status:up'));
-    redis!.process.kill('SIGKILL');
+    await redis!.kill();
     await client.replicaof('NO', 'ONE');
     await leadTo(redisLink!, replica.port);
     await pause(longMs);
@@ -133,7 +133,7 @@ async function leadTo(link: TcpProxy, port: number): Promise<void> {
 }
 
 async function killRedis({ redis }: Deployment): Promise<void> {
-  redis!.process.kill('SIGKILL');
+  await redis!.kill();
   await pause(500);
   await redis!.restart();
 }

@@ -14,11 +14,12 @@ import type { Tables } from '../../src/receiver/store/tables.ts';
 import { canary } from '../support/canary.ts';
 import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { startRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { runCommandOn } from '../support/run-command.ts';
 import { faults, openCore } from './support.ts';
 
 const database = useReceiverDatabase();
+const redis = useRedis();
 let core: RunningCore;
 beforeAll(() => {
   core = openCore(database);
@@ -180,7 +181,6 @@ it('doctor names every fault of the configuration, and what to do without Postgr
 });
 
 it('doctor finds no fault in a receiver that could run, and writes only settings into Redis', async () => {
-  const redis = await startRedis();
   const config = { ...core.config, redisUrl: redis.url };
   const { output } = await doctor((action) => action({ ...core, config }));
   expect(output).toMatch(/^ok +access/m);
@@ -190,7 +190,6 @@ it('doctor finds no fault in a receiver that could run, and writes only settings
   // Whether it takes writes is tried with one that expires.
   const keys = ['{receiver}:deliveries:meta', '{receiver}:probe'];
   expect((await redis.client().keys('*')).toSorted()).toEqual(keys);
-  await redis.stop();
 });
 
 it('doctor finds a PostgreSQL that takes no row, such as one whose disk is full, and says why', async () => {

@@ -52,11 +52,11 @@ it('PostgreSQL killed repeatedly under load loses nothing, and each callback is 
 it('a Redis that hangs, is killed or is flushed delays what it was told, and loses nothing', async () => {
   await start('redis');
   const redis = deployment.redis!;
-  redis.process.kill('SIGSTOP');
+  redis.signal('SIGSTOP');
   expect(await send(20)).toEqual(all(20, 200));
-  redis.process.kill('SIGCONT');
+  redis.signal('SIGCONT');
   await untilApplied(deployment, acknowledged);
-  redis.process.kill('SIGKILL');
+  await redis.kill();
   expect(await send(20)).toEqual(all(20, 200));
   await redis.restart();
   const load = keepSending(deployment.url, acknowledged);
@@ -70,13 +70,13 @@ it('a Redis that hangs, is killed or is flushed delays what it was told, and los
 
 it('with both stores away callbacks get 503 with Retry-After, until a store is back', async () => {
   await start('redis');
-  deployment.redis!.process.kill('SIGSTOP');
+  deployment.redis!.signal('SIGSTOP');
   deployment.signalDatabase('STOP');
   expect(await send(20)).toEqual(all(20, 503));
   const response = await post(deployment.url + paths.receipt, receiptCallback());
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
   await untilReady(503);
-  deployment.redis!.process.kill('SIGCONT');
+  deployment.redis!.signal('SIGCONT');
   deployment.signalDatabase('CONT');
   await untilReady(200);
   await until(async () => (await sendReceipt(deployment.url, acknowledged)) === 200);

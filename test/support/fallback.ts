@@ -15,7 +15,7 @@ import { type Overrides, testConfig } from './service.ts';
 import { until } from './until.ts';
 
 export async function startOwnRedis(options: string[] = []): Promise<TestRedis> {
-  const redis = await startRedis(['--repl-diskless-sync-delay', '0', ...options]);
+  const redis = await startRedis(options);
   closeLater(redis.stop);
   return redis;
 }

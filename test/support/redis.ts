@@ -10,8 +10,10 @@ export interface TestRedis {
   url: string;
   port: number;
   folder: string;
-  process: ChildProcess;
-  /** Starts it again on the same port and files after it was killed. */
+  signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
+  /** Resolves once it has ended. */
+  kill: () => Promise<void>;
+  /** Starts it again on the same port and files. */
   restart: () => Promise<void>;
   client: () => Redis;
   stop: () => Promise<void>;
@@ -26,21 +28,28 @@ export async function startRedis(options: string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-redis-'));
   const port = await freePort();
   const clients: Redis[] = [];
+  let server: ChildProcess;
   const start = async () => {
     const place = ['--port', String(port), '--bind', address, '--protected-mode', 'no', '--dir', folder];
-    const server = [process.env.TEST_REDIS_SERVER!, ...place, '--save', '', ...durable, ...options];
-    const [program, ...args] = server;
-    redis.process = spawn(program!, args, { stdio: 'ignore' });
+    const args = [...place, '--save', '', '--repl-diskless-sync-delay', '0', ...durable, ...options];
+    server = spawn(process.env.TEST_REDIS_SERVER!, args, { stdio: 'ignore' });
     const probe = new Redis(port, address, { retryStrategy: () => 20, maxRetriesPerRequest: null });
     probe.on('error', () => {});
     await probe.ping();
     probe.disconnect();
   };
-  const redis: TestRedis = {
+  const kill = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+  };
+  await start();
+  return {
     url: `redis://${address}:${port}`,
     port,
     folder,
-    process: undefined as unknown as ChildProcess,
+    signal: (signal) => void server.kill(signal),
+    kill,
     restart: start,
     client: () => {
       const client = new Redis(port, address);
@@ -49,23 +58,19 @@ export async function startRedis(options: string[] = []): Promise<TestRedis> {
     },
     stop: async () => {
       for (const client of clients) client.disconnect();
-      if (redis.process.exitCode === null && redis.process.signalCode === null) {
-        redis.process.kill('SIGKILL');
-        await once(redis.process, 'exit');
-      }
+      await kill();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  await start();
-  return redis;
 }
 
-/** One for all tests of the file. */
-export function useRedis(): Pick<TestRedis, 'url' | 'client'> {
+/** One for all tests of the file, or a new one for each. */
+export function useRedis(per: 'file' | 'test' = 'file'): TestRedis {
   const redis = {} as TestRedis;
-  beforeAll(async () => {
+  const [before, after] = per === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
+  before(async () => {
     Object.assign(redis, await startRedis());
   });
-  afterAll(() => redis.stop());
+  after(() => redis.stop());
   return redis;
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Limits, Times } from '../../../src/common/config/limits.ts';
@@ -8,16 +7,15 @@ import { type DeliveryQueue, openQueue } from '../../../src/receiver/queue/deliv
 import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { closeLater } from '../../support/close-later.ts';
 import { startAddress, startOwnRedis } from '../../support/fallback.ts';
-import type { TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/redis.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const waitingKey = '{receiver}:deliveries:wait';
 
-let redis: TestRedis;
+const redis = useRedis('test');
 let client: Redis;
-beforeEach(async () => {
-  redis = await startOwnRedis();
+beforeEach(() => {
   client = redis.client().on('error', () => {});
 });
 
@@ -91,11 +89,6 @@ async function enqueueSoon(queue: DeliveryQueue, count = 1): Promise<string[]> {
   return ids;
 }
 
-const kill = async () => {
-  redis.process.kill('SIGKILL');
-  await once(redis.process, 'exit');
-};
-
 it('hands the deliveries of one commit to a worker of another process, as one job', async () => {
   const queue = open();
   const ids = await enqueueSoon(queue, 3);
@@ -144,25 +137,25 @@ it('stops while Redis is away', async () => {
   const worker = work(queue);
   await enqueueSoon(queue);
   await until(() => worker.ran.length === 1);
-  await kill();
+  await redis.kill();
   await worker.stop();
   await queue.close();
 });
 
 it('never throws, and recovers by itself when Redis is away at the start, later, or hangs', async () => {
-  await kill();
+  await redis.kill();
   const queue = open();
   const worker = work(queue);
   await queue.enqueue('receipt', [randomUUID()]);
   await redis.restart();
   await enqueueUntilRun(queue, worker);
-  await kill();
+  await redis.kill();
   await queue.enqueue('receipt', [randomUUID()]);
   await redis.restart();
   await enqueueUntilRun(queue, worker);
-  redis.process.kill('SIGSTOP');
+  redis.signal('SIGSTOP');
   await queue.enqueue('receipt', [randomUUID()]);
-  redis.process.kill('SIGCONT');
+  redis.signal('SIGCONT');
   await enqueueUntilRun(queue, worker);
 });
 

@@ -1,19 +1,8 @@
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
-import {
-  appendSoon,
-  appends,
-  openFallback,
-  readSoon,
-  spilled,
-  startOwnRedis,
-  stream,
-} from '../../support/fallback.ts';
-import type { TestRedis } from '../../support/redis.ts';
+import { appendSoon, appends, openFallback, readSoon, spilled, stream } from '../../support/fallback.ts';
+import { useRedis } from '../../support/redis.ts';
 
-let redis: TestRedis;
-beforeEach(async () => {
-  redis = await startOwnRedis();
-});
+const redis = useRedis('test');
 
 const set = (name: string, value: string) => redis.client().config('SET', name, value);
 const count = () => redis.client().xlen(stream);

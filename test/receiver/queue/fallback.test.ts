@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import {
   appendSoon,
@@ -10,18 +9,11 @@ import {
   startOwnRedis,
   stream,
 } from '../../support/fallback.ts';
-import type { TestRedis } from '../../support/redis.ts';
+import { type TestRedis, useRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 
-let redis: TestRedis;
-beforeEach(async () => {
-  redis = await startOwnRedis();
-});
+const redis = useRedis('test');
 
-const kill = async () => {
-  redis.process.kill('SIGKILL');
-  await once(redis.process, 'exit');
-};
 const idsIn = async (server: TestRedis) =>
   (await server.client().xrange(stream, '-', '+')).map(([, fields]) => fields[fields.indexOf('id') + 1]);
 it('returns deliveries byte for byte in the order of their arrival, and removes what is drained', async () => {
@@ -54,7 +46,7 @@ it('keeps what it has acknowledged when Redis is killed, and goes on after its r
   };
   const senders = Array.from({ length: 10 }, send);
   await until(() => acknowledged.length > 200);
-  await kill();
+  await redis.kill();
   expect(await fallback.check()).toMatchObject({ acknowledges: false });
   const before = acknowledged.length;
   await redis.restart();
@@ -67,16 +59,16 @@ it('keeps what it has acknowledged when Redis is killed, and goes on after its r
 
 it('fails in time while Redis hangs, and goes on after it', async () => {
   const fallback = await openFallback(redis.url);
-  redis.process.kill('SIGSTOP');
+  redis.signal('SIGSTOP');
   await expect(fallback.append(spilled())).rejects.toThrow(StoreUnavailable);
   expect(await fallback.check()).toMatchObject({ acknowledges: false });
-  redis.process.kill('SIGCONT');
+  redis.signal('SIGCONT');
   const [delivery] = await appendSoon(fallback);
   expect(await idsIn(redis)).toContain(delivery!.id);
 });
 
 it('goes on after Redis was away at the start, and after it was flushed', async () => {
-  await kill();
+  await redis.kill();
   const opening = openFallback(redis.url);
   await redis.restart();
   const fallback = await opening;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { SpilledDelivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
@@ -7,27 +6,21 @@ import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { type DrainOptions, startDrain } from '../../../src/receiver/worker/drain.ts';
 import { closeLater } from '../../support/close-later.ts';
-import {
-  appendSoon,
-  openFallback,
-  readSoon,
-  spilled,
-  startOwnRedis,
-  stream,
-} from '../../support/fallback.ts';
+import { appendSoon, openFallback, readSoon, spilled, stream } from '../../support/fallback.ts';
 import { openIntake, receiptOf, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { useRedis } from '../../support/redis.ts';
 import { type Overrides, testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
+const redis = useRedis('test');
 const mebibyte = 1024 * 1024;
 
 async function openStore() {
-  const redis = await startOwnRedis();
   const client = redis.client();
   const fallback = await openFallback(redis.url);
-  return { redis, fallback, count: () => client.xlen(stream) };
+  return { fallback, count: () => client.xlen(stream) };
 }
 
 function drain(
@@ -137,7 +130,7 @@ it('reads no more at once than 8 MiB of the largest bodies', async () => {
 });
 
 it('goes on after an outage of both stores, and after one with short pauses', async () => {
-  const { fallback, redis, count } = await openStore();
+  const { fallback, count } = await openStore();
   await appendSoon(fallback, spilled(2));
   let failures = 0;
   // All in a row would pause for two minutes.
@@ -151,8 +144,7 @@ it('goes on after an outage of both stores, and after one with short pauses', as
   await stop();
   const again = fakeIntake(() => true);
   drain(fallback, again.intake);
-  redis.process.kill('SIGKILL');
-  await once(redis.process, 'exit');
+  await redis.kill();
   await redis.restart();
   const [delivery] = await appendSoon(fallback);
   await until(() => again.stored.includes(delivery!.id));

@@ -9,13 +9,14 @@ import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
 import { closeLater } from '../../support/close-later.ts';
 import { whileLocked } from '../../support/database.ts';
-import { startOwnRedis } from '../../support/fallback.ts';
 import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { useRedis } from '../../support/redis.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
+const redis = useRedis('test');
 const log = createLog('silent');
 
 /** A worker with a queue, whose sweep finds nothing, and BullMQ's own view of its jobs. */
@@ -24,7 +25,6 @@ async function begin(
   limits: Partial<MergeLimits> = {},
   beforeMerge: () => Promise<void> = async () => {},
 ) {
-  const redis = await startOwnRedis();
   const config = testConfig({ times: { jobEveryMs: 0, sweepEveryMs: 1_000_000, redisMs: 60_000, ...times } });
   const queue = openQueue({ url: redis.url, config, log });
   closeLater(queue.close);
@@ -49,7 +49,7 @@ async function begin(
     await database.store(...deliveries);
     for (const { family, id } of deliveries) await queue.enqueue(family, [id]);
   };
-  return { jobs, calls, untilCount, store, enqueue: queue.enqueue, redis };
+  return { jobs, calls, untilCount, store, enqueue: queue.enqueue };
 }
 
 it('a job is active while others merge, and completed once its rows are there, also where it is doubled', async () => {
@@ -126,7 +126,7 @@ it('jobs of a family that cannot be merged keep those of no other waiting', asyn
 });
 
 it('deliveries whose active jobs Redis loses are merged, and later jobs are run', async () => {
-  const { untilCount, store, redis } = await begin({ jobErrorMs: 1_000_000 });
+  const { untilCount, store } = await begin({ jobErrorMs: 1_000_000 });
   await whileLocked(database, 'lock table receiver.merge_lock in exclusive mode', async () => {
     await store(...Array.from({ length: 100 }, (_, n) => receiptOf(n)));
     await untilCount('active', 100);
