@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import { coreOf, mergeAll } from '../support/core.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { deliveryOf, reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { until } from '../support/until.ts';
 import { makeItNoon, openApp, textOf, type Visitor, visitAs } from './support.ts';
 
 const database = useReceiverDatabase('test');
@@ -23,20 +23,6 @@ async function store(callbacks: object[], hoursAgo = 0): Promise<string[]> {
   return deliveries.map(({ id }) => id);
 }
 
-/** Sends callbacks that are rejected. @returns their bodies */
-async function reject(...callbacks: object[]): Promise<string[]> {
-  const intake = openIntake(database);
-  const bodies = callbacks.map((one) => JSON.stringify(one));
-  for (const body of bodies)
-    await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
-  await intake.close();
-  return bodies;
-}
-
-const rejectedIds = async () =>
-  (
-    await database.rows('select id from receiver.quarantine where replayed_at is null order by received_at')
-  ).map(({ id }) => String(id));
 /** What the page to which a form leads says came of another try. */
 async function outcomeOf(visitor: Visitor, { headers }: { headers: Record<string, string> }) {
   const { text } = await visitor.get(headers.location!.replace('/console', '')).expect(200);
@@ -50,7 +36,7 @@ it('Callbacks counts what arrived in 24 hours, and lists what arrived in the cho
   await store([receipt(1, { receipt_number: 'JA-2671' })]);
   await store([callback('mcert.created', { id: 'c-1' }, 'b2')], 20);
   await store([receipt(3), receipt(4)], 30);
-  await reject(receipt('none'));
+  await reject(database, [receipt('none')]);
   const visitor = await visitAs(openApp(database, { reportTimezone }).app, database, ['viewer']);
   const shown = async (query: string) => textOf((await visitor.get(`/callbacks${query}`).expect(200)).text);
   const today = await shown('');
@@ -69,7 +55,7 @@ it('what failed or was rejected for one cause is looked at, and tried again, at 
   const { app } = openApp(database);
   await database.rows('alter table receipts add constraint c check (amount_paid <> 2)');
   await store([receipt(1, { amount_paid: 2 }), receipt(2, { amount_paid: 2 }, 'b2'), receipt(3)]);
-  await reject(receipt('none'), receipt('nothing'), { event: 'receipt.created' });
+  await reject(database, [receipt('none'), receipt('nothing'), { event: 'receipt.created' }]);
   await database.rows(
     `insert into receiver.aliases (kind, id, alias, updated_by) values ('business', 'b1', 'Sunrise', 'x')`,
   );
@@ -107,7 +93,7 @@ it('what failed or was rejected for one cause is looked at, and tried again, at 
 });
 
 it('messages of a business of which nothing was accepted are listed alone, and a cause is no text', async () => {
-  await reject(receipt('none', {}, 'stranger'), receipt('none'));
+  await reject(database, [receipt('none', {}, 'stranger'), receipt('none')]);
   const { app } = openApp(database);
   const operator = await visitAs(app, database, ['operator']);
   const { text } = await operator.get('/rejected?business=stranger').expect(200);
@@ -120,8 +106,7 @@ it('messages of a business of which nothing was accepted are listed alone, and a
 
 it('a rejected message is tried again, and says what came of it', async () => {
   const { app } = openApp(database);
-  await reject(receipt('CANARY', { name: 'Asha', net_amount: 12.5 }));
-  const [id] = await rejectedIds();
+  const [id] = await reject(database, [receipt('CANARY', { name: 'Asha', net_amount: 12.5 })]);
   const officer = await visitAs(app, database, ['operator', 'desk']);
   expect((await officer.get(`/rejected/${id}`).expect(200)).text).toContain(
     '&quot;receipt_id&quot;: &quot;CANARY&quot;',
@@ -144,9 +129,10 @@ it('a callback that failed is tried again, and says what came of it', async () =
   const operator = await visitAs(app, database, ['operator']);
   await database.rows('delete from receipts');
   await database.rows('alter table receipts add constraint c check (receipt_id <> 1)');
+  const isDue = () => database.count(`receiver.pending_deliveries where next_at < 'infinity'`);
   const again = async () => {
     const answer = operator.post(`/callbacks/${id}/again`).expect(303);
-    const [tried] = await Promise.all([answer, setTimeout(300).then(() => mergeAll(core))]);
+    const [tried] = await Promise.all([answer, until(isDue).then(() => mergeAll(core))]);
     return outcomeOf(operator, tried);
   };
   expect(await again()).toBe('Failed again.');

@@ -8,21 +8,16 @@ import { patientHandle } from '../../src/console/patient-handle.ts';
 import { isAllowed } from '../../src/console/roles.ts';
 import { type Callback, receiptCallback } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
-import { coreOf, everything, mergeAll } from '../support/core.ts';
+import { coreOf, everything, storeAndMerge } from '../support/core.ts';
 import { connect } from '../support/database.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { adminToken, allRoutes, makeItNoon, openApp, type Visitor, visitAs } from './support.ts';
 
 const database = useReceiverDatabase();
 const now = Math.floor(Date.now() / 1000);
 
-async function store(...callbacks: Callback[]): Promise<string[]> {
-  const deliveries = callbacks.map((callback) => deliveryOf(callback));
-  await database.store(...deliveries);
-  await mergeAll(coreOf(database));
-  return deliveries.map(({ id }) => id);
-}
+const store = (...callbacks: object[]) => storeAndMerge(coreOf(database), ...callbacks);
 
 const receipt = (receipt_id: number, data: object) =>
   receiptCallback({ event_time: now, data: { receipt_id, created_at: now, ...data } });
@@ -81,15 +76,6 @@ describe('each page', () => {
     const id = path.startsWith('/rejected') ? refused : delivery;
     return [path.replace(':handle', handle).replace(':id', id)];
   };
-  /** Has a body refused that names somebody. @returns its id */
-  const refuse = async () => {
-    const [callback] = hostileCallbacks();
-    const body = JSON.stringify({ ...callback, data: { ...callback!.data, receipt_id: hostile } });
-    const intake = openIntake(database);
-    await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
-    await intake.close();
-    return String((await database.rows('select id from receiver.quarantine'))[0]!.id);
-  };
   const textOf = ({ body, text, status }: supertest.Response) => {
     if (!(body instanceof Buffer)) return text;
     if (status !== 200) return body.toString();
@@ -102,7 +88,9 @@ describe('each page', () => {
     'opens for %s as far as the role goes, and shows nothing personal that is not logged',
     async (role) => {
       let shown = 0;
-      const refused = await refuse();
+      const [callback] = hostileCallbacks();
+      const named = { ...callback, data: { ...callback!.data, receipt_id: hostile } };
+      const [refused] = await reject(database, [named]);
       for (const { method, path, takes } of allRoutes()) {
         for (const address of addressesOf(path, refused)) {
           const before = await countEntries();

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
-import { listQuarantine } from '../../src/inbox/replay.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
-import { openIntake, routeOf } from '../support/intake.ts';
+import { reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testConfig } from '../support/service.ts';
@@ -27,13 +26,6 @@ const receipt = (receipt_id: unknown, data: object = {}) => ({
   data: { receipt_id, ...data },
 });
 const store = (...callbacks: object[]) => storeAndMerge(core, ...callbacks);
-/** Has bodies refused, and returns their ids. */
-async function refuse(...bodies: string[]): Promise<string[]> {
-  const intake = openIntake(database);
-  for (const body of bodies) await intake.receive(Buffer.from(body), routeOf('receipt')).catch(() => {});
-  await intake.close();
-  return (await listQuarantine(core.db)).map(({ id }) => id);
-}
 
 it('replay lets the failed callbacks of a family, or the given ones, wait again, and names unknown ids', async () => {
   const [id] = await store(receipt(7));
@@ -74,7 +66,7 @@ it('rebuild brings rows back that somebody has changed or deleted', async () => 
 });
 
 it('quarantine lists and shows bodies, replays what is right by now, and says why the others stay', async () => {
-  await refuse(JSON.stringify(receipt({}, { patient_oid: 'P1' })), '{');
+  await reject(database, [receipt({}, { patient_oid: 'P1' }), '{']);
   const listed = await run('quarantine', 'list', '--limit', '5');
   const [, id] = /([\da-f]{8}-[\da-f-]{27}).*\/data\/receipt_id/.exec(listed)!;
   expect(await run('quarantine', 'show', id!)).toMatch(/^# .* invalid\n[\s\S]*"patient_oid": "P1"/);
@@ -99,7 +91,7 @@ it('quarantine lists and shows bodies, replays what is right by now, and says wh
 });
 
 it('quarantine drops the given bodies, and no others', async () => {
-  const [first, second, third] = await refuse('{', '[', '[{');
+  const [first, second, third] = await reject(database, ['{', '[', '[{']);
   await expect(run('quarantine', 'drop')).rejects.toThrow('missing required argument');
   await expect(run('quarantine', 'list', '--limit', 'x')).rejects.toThrow('must be a whole number');
   await database.rows('update receiver.quarantine set replayed_at = now() where id = $1', [first]);

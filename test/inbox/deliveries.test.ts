@@ -7,7 +7,7 @@ import {
 import { erasePatient } from '../../src/privacy/erase.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
-import { openIntake, routeOf } from '../support/intake.ts';
+import { reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
 
@@ -24,13 +24,10 @@ const receipt = (receipt_id: unknown, data: object = {}, business_id = 'b1') => 
 });
 
 /** Has a callback refused at a path, and returns its id in the quarantine. */
-async function refuse(callback: object | string, family = 'receipt'): Promise<string> {
-  const intake = openIntake(database);
-  const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
-  await expect(intake.receive(body, routeOf(family))).rejects.toThrow();
-  await intake.close();
-  const received = `update receiver.quarantine set received_at = '2026-02-03T04:05:06Z' where replayed_at is null returning id`;
-  return String((await database.rows(received)).at(-1)!.id);
+async function refuse(callback: object, family = 'receipt'): Promise<string> {
+  const ids = await reject(database, [callback], { family });
+  await database.rows(`update receiver.quarantine set received_at = '2026-02-03T04:05:06Z'`);
+  return ids.at(-1)!;
 }
 const inbox = () => database.rows(`select record_id, received_at from receiver.inbox order by id`);
 

@@ -7,7 +7,7 @@ import { identifyPatient } from '../../src/privacy/patient.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { commandActor } from '../../src/receiver/store/log-access.ts';
 import { coreOf, everything, stateOf, storeAndMerge } from '../support/core.ts';
-import { openIntake, routeOf } from '../support/intake.ts';
+import { reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testConfig } from '../support/service.ts';
@@ -67,9 +67,7 @@ it('a dry run lists what an erasure takes and what a person has to look at, and 
     { event: 'x.y', data: { patient_id: 'P1', pid: 'P2' } },
     { event: 'x.note', data: { text: 'about P1' } },
   );
-  const intake = openIntake(database);
-  const body = Buffer.from('{"event":"receipt.created","data":{"patient_oid":"P1"}}');
-  await expect(intake.receive(body, routeOf('receipt'))).rejects.toThrow();
+  await reject(database, [receipt({ patient_oid: 'P1' })]);
   const before = await stored();
   const printed = await run('patient', 'erase', 'P1', '--dry-run');
   expect(printed).toMatch(/receipt\.created[ │]+1/);
@@ -146,7 +144,7 @@ it('the list of erasures is a private file without ids, and is applied to its ow
 it('what an erasure withholds is shown as it was, with an entry about the patient in the access log', async () => {
   await store(receipt({ receipt_id: 1, patient_oid: 'P1', name: 'CANARY', net_amount: 5 }));
   const body = '{"event":"receipt.created","data":{"patient_oid":"P1","name":"CANARY"}}';
-  await expect(openIntake(database).receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
+  await reject(database, [body]);
   const [, id] = /show ([\da-f-]{36})\./.exec(await run('patient', 'erase', 'P1', '--yes'))!;
   const lines = (await run('erasures', 'show', id!)).trim().split('\n');
   const shown = lines.map((line) => JSON.parse(line));

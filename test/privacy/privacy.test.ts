@@ -15,7 +15,7 @@ import { logAccess } from '../../src/receiver/store/log-access.ts';
 import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll, stateOf, storeAndMerge, storeIn } from '../support/core.ts';
 import { isWaiting } from '../support/database.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { deliveryOf, reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -110,13 +110,7 @@ const keep = (id: string, body: string) =>
     `insert into receiver.quarantine (id, path, family, reason, errors, body) values ($1, '/x', 'receipt', 'invalid', '[]', $2)`,
     [id, Buffer.from(body)],
   );
-/** Has a body refused. */
-async function refuse(callback: object, pool = database.pool) {
-  const intake = openIntake(database, { pool });
-  const body = Buffer.from(JSON.stringify(callback));
-  await expect(intake.receive(body, routeOf('receipt'))).rejects.toThrow();
-  await intake.close();
-}
+const refuse = (callback: object, options = {}) => reject(database, [callback], options);
 const quarantined = async () =>
   (await database.rows(`select convert_from(body, 'UTF8') as body from receiver.quarantine`)).map(
     ({ body }) => String(body),
@@ -156,7 +150,7 @@ it('a refused body that an erasure has taken out does not come back, though othe
 it('a refused body that is being kept while an erasure commits does not pass it', async () => {
   const client = await database.pool.connect();
   await client.query('begin');
-  await refuse({ event: 'x', data: { patient_oid: 'A' } }, client as never);
+  await refuse({ event: 'x', data: { patient_oid: 'A' } }, { pool: client });
   let isDone = false;
   const erasing = erasePatient(core, actor, ['p:platform:A']).finally(() => {
     isDone = true;

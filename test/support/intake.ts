@@ -20,9 +20,12 @@ let arrivals = Date.UTC(2026, 0, 1) * 1000;
 /** The delivery of a callback that has arrived after the ones before. */
 export function deliveryOf(callback: object | string, receivedAt?: number): Delivery {
   arrivals += 1;
-  const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
-  return readCallback(body, { expected: otherOf(), receivedAt: receivedAt ?? arrivals }).delivery;
+  const options = { expected: otherOf(), receivedAt: receivedAt ?? arrivals };
+  return readCallback(bodyOf(callback), options).delivery;
 }
+
+const bodyOf = (callback: object | string) =>
+  Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
 
 export const yesterday = Math.floor(Date.now() / 1000) - 86_400;
 
@@ -48,4 +51,20 @@ export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOp
     log: createLog('silent'),
     ...options,
   });
+}
+
+/** Has callbacks rejected. @returns the ids of what the quarantine has, the oldest first */
+export async function reject(
+  database: ReceiverDatabase,
+  callbacks: readonly (object | string)[],
+  { family = 'receipt', ...options }: Partial<IntakeOptions> & { family?: string } = {},
+): Promise<string[]> {
+  const intake = openIntake(database, options);
+  for (const callback of callbacks)
+    await expect(intake.receive(bodyOf(callback), routeOf(family))).rejects.toThrow();
+  await intake.close();
+  const ids = await database.rows(
+    'select id from receiver.quarantine where replayed_at is null order by received_at',
+  );
+  return ids.map(({ id }) => String(id));
 }
