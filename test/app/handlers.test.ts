@@ -12,6 +12,7 @@ import { listen } from '../support/listen.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis } from '../support/redis.ts';
+import { post } from '../support/service.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -70,11 +71,8 @@ async function start(modules: Record<string, string>, env: Record<string, string
   };
 }
 
-async function send(url: string, path: string, callback: object): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const { status } = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(callback) });
-  expect(status).toBe(200);
-}
+const send = async (url: string, path: string, callback: object) =>
+  expect((await post(url + path, callback)).status).toBe(200);
 
 const sendReceipt = (url: string, receipt_id: number, second = 0, event = 'receipt.updated') =>
   send(

@@ -27,13 +27,7 @@ it('SIGHUP takes other signing keys, of a file or .env, and none that are faulty
   const service = await spawnService({ DATABASE_URL: database.url, SIGNING_KEYS_FILE: file });
   const body = JSON.stringify(receiptCallback());
   const statusOf = async (key: string) =>
-    (
-      await fetch(service.url + paths.receipt, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json', 'x-webhook-signature': sign(key, body) },
-      })
-    ).status;
+    (await post(service.url + paths.receipt, body, { 'x-webhook-signature': sign(key, body) })).status;
   const isSaid = (text: string) => until(() => service.output().includes(text));
   expect(await statusOf(after)).toBe(401);
   writeFileSync(file, `${before},${after}`);

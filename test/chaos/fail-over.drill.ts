@@ -4,6 +4,7 @@ import { paths, receiptCallback } from '../support/callbacks.ts';
 import { closeLater } from '../support/close-later.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
 import { startRedis } from '../support/redis.ts';
+import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createHistories } from './histories.ts';
 import { startLoad } from './load.ts';
@@ -53,10 +54,8 @@ it('a primary that is replaced by a standby without its last commits: what was a
   const send = (ids: number[]) =>
     until(async () => {
       for (const receipt_id of ids) {
-        const body = JSON.stringify(receiptCallback({ data: { receipt_id } }));
-        const headers = { 'Content-Type': 'application/json' };
-        const { status } = await fetch(receiver.url + paths.receipt, { method: 'POST', headers, body });
-        if (status !== 200) return false;
+        const callback = receiptCallback({ data: { receipt_id } });
+        if ((await post(receiver.url + paths.receipt, callback)).status !== 200) return false;
       }
       return true;
     });

@@ -9,7 +9,7 @@ import type { Intake } from '../../src/receiver/intake/intake.ts';
 import type { Route } from '../../src/receiver/intake/quarantine-body.ts';
 import type { ReceiveResult } from '../../src/receiver/intake/store-delivery.ts';
 import { closeLater } from './close-later.ts';
-import { testConfig } from './service.ts';
+import { post, testConfig } from './service.ts';
 
 export const id = '018f0000-0000-8000-8000-000000000001';
 
@@ -51,11 +51,7 @@ export async function serve(options: Options = {}) {
   const callbacks = createCallbacks({ config, access, intake: intake as Partial<Intake> as Intake, log });
   const { url, stop } = await listen(callbacks, createApp([], log), config);
   closeLater(stop);
-  const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>
-    fetch(url + path, {
-      method: 'POST',
-      body: new Uint8Array(Buffer.from(body)),
-      headers: { 'Content-Type': 'application/json', ...headers },
-    });
-  return { url, post, received, kept, lines, stop, warning: access.warning };
+  const send = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>
+    post(url + path, body, headers);
+  return { url, post: send, received, kept, lines, stop, warning: access.warning };
 }
