@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startParts } from '../../src/app/start-parts.ts';
+import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { startReceiver } from '../../src/receiver/receiver.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { useRedis } from '../support/redis.ts';
-import { post } from '../support/service.ts';
+import { post, testConfig } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
-import { startService } from '../support/start-service.ts';
 import { until } from '../support/until.ts';
 
 const page = 'docs/how-it-works.md';
@@ -35,15 +38,11 @@ beforeAll(async () => {
 afterAll(() => session.disconnect());
 
 async function start(role: Config['role']): Promise<string> {
-  const authentication = { signingKeys: [key] };
-  const { url, stop } = await startService(database.url, {
-    role,
-    redisUrl: redis.url,
-    authentication,
-    times,
-  });
+  const config = testConfig({ role, redisUrl: redis.url, authentication: { signingKeys: [key] }, times });
+  const options = { databaseUrl: database.url, families, log: createLog('silent') };
+  const { result, stop } = await startParts((onStop) => startReceiver(config, options, onStop));
   closeLater(stop);
-  return url;
+  return result.url;
 }
 
 async function send(url: string, receipt_id: number): Promise<number> {
