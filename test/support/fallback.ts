@@ -8,7 +8,6 @@ import {
   type SpilledEntry,
 } from '../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../src/receiver/store/circuit.ts';
-import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { closeLater } from './close-later.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { type Overrides, testConfig } from './service.ts';
@@ -63,11 +62,4 @@ export async function readSoon(fallback: Fallback, min = 1): Promise<SpilledEntr
     return entries.length >= min;
   });
   return entries;
-}
-
-/** An address that new connections follow, while those that are there stay where they are. */
-export async function startAddress(port: number) {
-  const { port: own, leadTo, stop } = await startTcpProxy(port);
-  closeLater(stop);
-  return { url: `redis://127.0.0.1:${own}`, leadTo };
 }

@@ -5,8 +5,9 @@ import type { Limits, Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { type DeliveryQueue, openQueue } from '../../../src/receiver/queue/delivery-queue.ts';
 import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
+import { startTcpProxy } from '../../chaos/tcp-proxy.ts';
 import { closeLater } from '../../support/close-later.ts';
-import { startAddress, startOwnRedis } from '../../support/fallback.ts';
+import { startOwnRedis } from '../../support/fallback.ts';
 import { useRedis } from '../../support/redis.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -201,17 +202,6 @@ it('a job that its worker has lost is run again, and the worker takes others wit
   await untilCount(jobs, 'completed', 2);
 });
 
-it('a job whose data is gone comes to an end', async () => {
-  const jobs = openJobs();
-  const queue = open();
-  await addJobs(queue, 2);
-  await client.del('{receiver}:deliveries:1');
-  const { ran } = work(queue);
-  await untilCount(jobs, 'completed', 2);
-  expect(await jobs.getJobCountByTypes('active', 'waiting', 'delayed', 'failed')).toBe(0);
-  expect(ran).toHaveLength(1);
-});
-
 it('a job that a worker has no tables for waits for another one, without an attempt', async () => {
   const jobs = openJobs();
   const queue = open();
@@ -230,8 +220,9 @@ it('a job that a worker has no tables for waits for another one, without an atte
 
 it('follows a fail-over with open connections', async () => {
   const replica = await startOwnRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
-  const address = await startAddress(redis.port);
-  const queue = open({}, address.url);
+  const address = await startTcpProxy(redis.port);
+  closeLater(address.stop);
+  const queue = open({}, `redis://127.0.0.1:${address.port}`);
   const worker = work(queue);
   await enqueueUntilRun(queue, worker);
   await replica.client().replicaof('NO', 'ONE');
