@@ -78,36 +78,24 @@ it('versions sort bytewise as the order says: a total order', () => {
   );
 });
 
+const recordOf = (event: string, data: object) =>
+  deliveryOf({ event, event_time: 1_763_000_000, data }).recordId;
+
 it.each([
-  ['7', 7],
-  ['7', '07'],
-  ['7', '7'],
-  ['9223372036854775807', '9223372036854775807'],
-])('the record of a receipt is %s for %p', (recordId, receipt_id) => {
-  expect(
-    deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } }).recordId,
-  ).toBe(recordId);
-});
-
-it.each(['9223372036854775808', 1e19, 'seven', 1.5, null, true])(
-  'a receipt with the id %p is refused',
-  (receipt_id) => {
-    const callback = { event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } };
-    expect(() => deliveryOf(callback)).toThrow();
-  },
-);
-
-it.each(['', 'x'.repeat(201), 1.5, null, true, {}])('a consent form with the id %p is refused', (id) => {
-  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id } };
-  expect(() => deliveryOf(callback)).toThrow('not a valid callback');
+  ['7', 'receipt.created', { receipt_id: 7 }],
+  ['7', 'receipt.created', { receipt_id: '07' }],
+  ['9223372036854775807', 'receipt.created', { receipt_id: '9223372036854775807' }],
+  ['7', 'mcert.created', { id: 7 }],
+  ['10000000000000000000', 'mcert.created', { id: 1e19 }],
+])('the record is %s for %s with %j', (recordId, event, data) => {
+  expect(recordOf(event, data)).toBe(recordId);
 });
 
 it.each([
-  [7, '7'],
-  [1e19, '10000000000000000000'],
-])('a text id that came as the number %p is its digits', (id, digits) => {
-  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id } };
-  expect(deliveryOf(callback).recordId).toBe(digits);
+  ...['9223372036854775808', 1e19, 'seven', 1.5, null, true].map((receipt_id) => ['receipt', { receipt_id }]),
+  ...['', 'x'.repeat(201), 1.5, null, true, {}].map((id) => ['mcert', { id }]),
+] as [string, object][])('a %s with %j is refused', (name, data) => {
+  expect(() => recordOf(`${name}.created`, data)).toThrow('not a valid callback');
 });
 
 it('a resend with another timestamp is the same delivery; without an own id, the transaction counts', () => {
