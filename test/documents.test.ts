@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { errorStatuses } from '../src/receiver/http/responses.ts';
 import { readSignature, verifySignature } from '../src/receiver/http/signature.ts';
 
@@ -69,17 +68,6 @@ it('README.md names every document of docs', () => {
     (name) => /\.(md|json)$/.test(name) && !read('README.md').includes(`](docs/${name}`),
   );
   expect(missing).toEqual([]);
-});
-
-it('CHANGELOG.md names every view of version 1 that is not there any more', () => {
-  const sql = gunzipSync(readFileSync('test/fixtures/version-1.sql.gz')).toString();
-  const files = readdirSync('db/reporting').map((name) => read(`db/reporting/${name}`));
-  const names = (text: string) =>
-    Array.from(text.matchAll(/create (?:or replace )?view reporting\.(\w+)/gi), ([, name]) => name!);
-  const now = names(files.join('\n'));
-  const gone = names(sql).filter((name) => !now.includes(name));
-  expect(gone.length).toBeGreaterThan(5);
-  expect(gone.filter((name) => !read('CHANGELOG.md').includes(`\`${name}\``))).toEqual([]);
 });
 
 it('docs/metrics.md names each check', () => {

@@ -230,12 +230,6 @@ it('the documents of variables and families are written from them (otherwise: np
   expect(written).toEqual(documents);
 });
 
-it('README.md shows at most twelve variables', () => {
-  const rows = readFileSync('README.md', 'utf8').match(/^\| `[A-Z_]+` +\|/gm)!;
-  expect(rows.length).toBeGreaterThan(0);
-  expect(rows.length).toBeLessThanOrEqual(12);
-});
-
 it('.env.example with every line uncommented is the default configuration', () => {
   expect(parseConfig(documented(), families)).toEqual(parseConfig({}, families));
 });
