@@ -6,15 +6,8 @@ import { promisify } from 'node:util';
 import { loadFamilies } from '../../src/app/load-families.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { InvalidConfiguration } from '../../src/common/config/config.ts';
-import { createLog } from '../../src/common/log.ts';
-import { migrate } from '../../src/receiver/store/migrate.ts';
-import { createMerge } from '../../src/receiver/worker/merge.ts';
-import { openIntake, paths } from '../support/intake.ts';
-import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { testConfig } from '../support/service.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-const database = useReceiverDatabase();
 const root = join(import.meta.dirname, '../..');
 let folder: string;
 beforeEach(() => {
@@ -23,8 +16,8 @@ beforeEach(() => {
 
 const write = (files: Record<string, string>) =>
   Promise.all(Object.entries(files).map(([file, text]) => writeFile(join(folder, file), text)));
-const invoice = (from: string) => `
-  import { amount, defineFamily, idOf, integer, text } from '${from}';
+const invoice = `
+  import { amount, defineFamily, idOf, integer, text } from 'webhook-receiver/family';
   export default defineFamily({
     name: 'invoice',
     events: { 'invoice.created': 'created', 'invoice.deleted': 'deleted' },
@@ -34,44 +27,19 @@ const invoice = (from: string) => `
     fields: { number: integer, total: amount, aid: idOf('appointment'), memo: text },
   });`;
 
-it('the callbacks of a family of the folder are received at its path and become rows of its table', async () => {
-  await write({
-    'invoice.ts': invoice(join(root, 'src/callbacks/authoring.ts')),
-    'notes.txt': '',
-    'x.d.ts': '?',
-  });
-  const list = await loadFamilies(folder);
-  await migrate(database.db, list, createLog('silent'));
-  const config = testConfig({ paths: { ...paths, invoice: ['/invoices'] } });
-  const intake = openIntake(database, { families: list, config });
-  const body = {
-    event: 'invoice.created',
-    event_time: Math.floor(Date.now() / 1000),
-    business_id: 'b',
-    data: { number: '07', total: '5.50', aid: 'v' },
-  };
-  await intake.receive(Buffer.from(JSON.stringify(body)), { family: 'invoice', path: '/invoices' });
-  await createMerge({
-    pool: database.pool,
-    families: list,
-    log: createLog('silent'),
-  })('invoice');
-  expect(await database.rows('select number, total, aid from invoices')).toEqual([
-    { number: '7', total: '5.50', aid: 'v' },
-  ]);
-});
-
 it('without a folder there are the documented families', async () => {
   expect(await loadFamilies(undefined)).toBe(families);
 });
 
-it('Node.js imports modules that are written with the package, or without', async () => {
+it('Node.js imports modules that are written with the package, or without, and no other files', async () => {
   await mkdir(join(folder, 'node_modules'));
   await symlink(root, join(folder, 'node_modules/webhook-receiver'));
   const plain = `{ name: 'bill', events: { 'bill.created': 'created' }, path: { default: ['/bills'] }, table: 'bills', fields: { total: { kind: 'amount' } } }`;
   await write({
-    'a #1 invoice.mjs': invoice('webhook-receiver/family'),
+    'a #1 invoice.mjs': invoice,
     'bill.js': `export default ${plain}`,
+    'notes.txt': '',
+    'x.d.ts': '?',
   });
   const program = `
     import { loadFamilies } from ${JSON.stringify(pathToFileURL(join(root, 'dist/app/load-families.js')))};
