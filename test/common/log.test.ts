@@ -15,18 +15,18 @@ const program = `
   setInterval(() => {}, 1_000);
   log.info('ready');`;
 
-function start() {
-  const args = ['--input-type=module', '-e', program, `${process.cwd()}/dist/common/log.js`];
-  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+function start(more = '', stdout: 'pipe' | number = 'pipe') {
+  const args = ['--input-type=module', '-e', program + more, `${process.cwd()}/dist/common/log.js`];
+  return spawn(process.execPath, args, { stdio: ['ignore', stdout, 'inherit', 'ipc'] });
 }
 
 it('a process ends even if nothing reads its log any more', async () => {
   const child = start();
   try {
-    await once(child.stdout, 'data');
+    await once(child.stdout!, 'data');
     const exited = once(child, 'exit');
-    child.stdout.destroy();
-    await once(child.stdout, 'close');
+    child.stdout!.destroy();
+    await once(child.stdout!, 'close');
     child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
   } finally {
@@ -35,11 +35,8 @@ it('a process ends even if nothing reads its log any more', async () => {
 });
 
 it('a process goes on while the disk of its log is full', async () => {
-  const busy = `${program} let n = 0; setInterval(() => { log.info('line'); if (++n === 20) process.send('alive'); }, 5);`;
-  const args = ['--input-type=module', '-e', busy, `${process.cwd()}/dist/common/log.js`];
-  const child = spawn(process.execPath, args, {
-    stdio: ['ignore', openSync('/dev/full', 'w'), 'inherit', 'ipc'],
-  });
+  const busy = `let n = 0; setInterval(() => { log.info('line'); if (++n === 20) process.send('alive'); }, 5);`;
+  const child = start(busy, openSync('/dev/full', 'w'));
   try {
     const exited = once(child, 'exit');
     expect(await Promise.race([once(child, 'message'), exited])).toEqual(['alive', undefined]);
@@ -53,10 +50,10 @@ it('a process goes on while the disk of its log is full', async () => {
 it('the last lines of a log are written before the process ends', async () => {
   const child = start();
   let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
   });
-  await once(child.stdout, 'data');
+  await once(child.stdout!, 'data');
   child.kill('SIGTERM');
   await once(child, 'close');
   expect(text.match(/ready|stopping|stopped/g)).toEqual(['ready', 'stopping', 'stopped']);
