@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { tempFolder } from './support/temp-folder.ts';
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'receiver-package-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const project = `
 import { createServiceClient, loginTokenSource } from 'webhook-receiver/client';
@@ -64,6 +62,7 @@ await sandbox.close();
 `;
 
 it('a project of TypeScript uses client, sandbox, family, handler and tables of the packed package, with their types', async () => {
+  const folder = tempFolder();
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
   const modules = join(folder, 'node_modules');
   for (const name of [...Object.keys(dependencies), '@types/node', '@types/pg']) {
@@ -79,17 +78,9 @@ it('a project of TypeScript uses client, sandbox, family, handler and tables of 
   writeFileSync(join(folder, 'use.ts'), project);
   const documented = /```ts\n([\s\S]*?)```/.exec(readFileSync('docs/reporting.md', 'utf8'))![1]!;
   writeFileSync(join(folder, 'documented.ts'), documented);
-  const options = [
-    '--strict',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2023',
-    '--skipLibCheck',
-    '--types',
-    'node',
-  ];
-  await run(resolve('node_modules/.bin/tsc'), [...options, 'use.ts', 'documented.ts'], { cwd: folder });
+  const options =
+    '--strict --module nodenext --target es2023 --skipLibCheck --types node use.ts documented.ts';
+  await run(resolve('node_modules/.bin/tsc'), options.split(' '), { cwd: folder });
   const { stdout } = await run(process.execPath, ['use.js'], { cwd: folder });
   expect(JSON.parse(stdout)).toEqual([
     2,

@@ -1,5 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../src/sandbox/random.ts';
@@ -8,6 +7,7 @@ import { createEmptyDatabase } from '../support/database.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 import { until } from '../support/until.ts';
 import { createHistories } from './histories.ts';
 import { startLoad } from './load.ts';
@@ -16,11 +16,8 @@ const minutes = Number(process.env.DRILL_MINUTES ?? 0);
 const seed = Number(process.env.TEST_SEED);
 jest.setTimeout(600_000 + minutes * 60_000);
 
-const folder = mkdtempSync(join(tmpdir(), 'receiver-builds-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-/** The present build, with a family, a field and a view more. @returns its folder */
-function makeNewerBuild(): string {
+/** Makes the present build with a family, a field and a view more. @returns its folder */
+function makeNewerBuild(folder: string): string {
   const build = join(folder, 'newer');
   mkdirSync(build);
   for (const name of ['assets', 'bin', 'db', 'dist', 'package.json'])
@@ -57,8 +54,8 @@ it.each(['redis', 'postgresql'])(
     const start = (ROLE: string, build?: string) =>
       spawnService({ ...env, ROLE, ...(build && { FAMILIES: folder }) }, build);
     const stop = async (one: TestProcess) => expect(await one.end('SIGTERM')).toBe(0);
-    const newer = makeNewerBuild();
-    closeLater(async () => rmSync(newer, { recursive: true }));
+    const folder = tempFolder();
+    const newer = makeNewerBuild(folder);
 
     let receivers = [await start('receiver')];
     let worker = await start('worker');

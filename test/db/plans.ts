@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { features } from '../../src/app/features.ts';
 import { dayMs } from '../../src/common/days.ts';
 import { lists } from '../../src/console/lists/definitions.ts';
@@ -14,6 +11,7 @@ import { fill } from '../support/fill.ts';
 import { collectReads, explainAll, type Read } from '../support/plans.ts';
 import { createReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** A tenth of a table; a smaller table is read in some milliseconds. */
 const [maxShare, minRows] = [0.1, 5_000];
@@ -96,8 +94,7 @@ async function runAll(database: TestDatabase): Promise<Read[]> {
   const visitor = await visitAs(app, database, ['viewer', 'desk', 'operator', 'privacy']);
   for (const path of pagesOf(core, one))
     await run(path, async () => expect([200, 303, 400]).toContain((await visitor.get(path)).status));
-  const folder = mkdtempSync(join(tmpdir(), 'receiver-plans-'));
-  for (const command of commandsOf(one, folder))
+  for (const command of commandsOf(one, tempFolder()))
     await run(command, () =>
       runCommand(
         core,
@@ -107,7 +104,6 @@ async function runAll(database: TestDatabase): Promise<Read[]> {
         ...command.split(' '),
       ),
     );
-  rmSync(folder, { recursive: true });
   process.exitCode = undefined; // of the doctor
   await run('metrics', () => createScrape(core)());
   // After the first look at all rows.
