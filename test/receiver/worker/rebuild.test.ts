@@ -53,7 +53,6 @@ const inbox = () =>
   database.rows('select xmin::text, i.* from receiver.inbox i order by received_at') as Promise<
     { id: string; xmin: string; subjects: string[] }[]
   >;
-const rowsOf = (table: string) => database.rows(`select * from ${table} order by event_time, delivery_id`);
 
 it('a rebuild with nothing to change writes nothing', async () => {
   await database.store(
@@ -111,11 +110,6 @@ it('callbacks of events that a family now lists move to it and are recorded as c
   await migrate(database.db, withInvoices, log);
   const { rebuild } = open(withInvoices, 2);
   expect(await rebuild()).toMatchObject({ changed: 3, left: 0, unreadable: 0 });
-  expect(await rowsOf('invoices')).toMatchObject([
-    { invoice_id: '8', deleted_at: expect.any(Date) },
-    { invoice_id: '7', total: '8', patient_id: 'A', delivery_id: deliveries[1]!.id },
-  ]);
-  expect(await rowsOf('other_events')).toMatchObject([{ last_event: 'x.unknown' }]);
   const moved = `select event, status, delivery_count from deliveries where family = 'invoice' order by event`;
   expect(await database.rows(moved)).toEqual([
     { event: 'invoice.created', status: 'applied', delivery_count: 1 },
@@ -288,7 +282,9 @@ it('what the rules cannot read any more stays as it is, and is named', async () 
   const counts = await open(withInvoices, 500, lines).rebuild();
   expect(counts).toMatchObject({ callbacks: 2, changed: 1, unreadable: 1 });
   expect(lines).toMatchObject([{ delivery: unreadable.id }]);
-  expect(await rowsOf('other_events')).toMatchObject([{ delivery_id: unreadable.id }]);
+  expect(await database.rows('select delivery_id from other_events')).toEqual([
+    { delivery_id: unreadable.id },
+  ]);
 });
 
 it('a rebuild that ends anywhere is completed by the next one', async () => {
