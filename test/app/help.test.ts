@@ -43,18 +43,3 @@ it('the help of each command has an example that names it, and a subcommand that
     for (const subcommand of command.commands) expect(helpOf(subcommand)).not.toContain('Example');
   }
 });
-
-it('a misspelt command ends with what is like it, but for former names', async () => {
-  const errorOf = async (name: string) => {
-    let text = '';
-    program.exitOverride().configureOutput({
-      writeErr: (part) => {
-        text += part;
-      },
-    });
-    await program.parseAsync([name], { from: 'user' }).catch(() => {});
-    return text;
-  };
-  expect(await errorOf('drgs')).toContain('(Did you mean drugs?)');
-  expect(await errorOf('serch')).not.toContain('search');
-});
