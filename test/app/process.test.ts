@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { callbacks } from '../../src/sandbox/history.ts';
 import { registeredUrls } from '../../src/sandbox/sender.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
-import { createEmptyDatabase } from '../support/database.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { useRedis } from '../support/redis.ts';
@@ -104,19 +103,6 @@ it('prints in one block the addresses of the basic families, and a curl command 
     service.output(),
   )!;
   expect((await post(address!, body)).status).toBe(200);
-});
-
-it('migrate makes the tables of an empty database once, and says so in a line, and sql prints rows', async () => {
-  const fresh = await createEmptyDatabase();
-  const run = async (...args: string[]) => {
-    const command = spawnReceiver(args, { DATABASE_URL: fresh.url });
-    expect(await command.end()).toBe(0);
-    return command.output();
-  };
-  expect(await run('migrate')).toMatch(/^Made or updated: 0001_receiver, .*\breceipts, .*\breporting\.\n$/);
-  expect(await run('migrate')).toBe('All tables and views are up to date.\n');
-  expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toContain('12.50');
-  await fresh.close();
 });
 
 it('what may identify a patient is read from standard input, as others see the arguments of a process', async () => {
