@@ -211,17 +211,6 @@ it('a merge takes deliveries up to its limit, and says whether more are due', as
   expect(await merge('receipt')).toMatchObject({ merged: 4, isFull: false });
 });
 
-it('a delivery that was put off waits for its time', async () => {
-  const one = receiptOf(1);
-  await database.store(one, receiptOf(2));
-  await database.rows(
-    `update receiver.pending_deliveries set next_at = now() + interval '1 minute' where id = $1`,
-    [one.id],
-  );
-  expect(await open()('receipt')).toMatchObject({ merged: 1, isFull: false });
-  expect(await receipts()).toMatchObject([{ id: 2 }]);
-});
-
 it('a record for which a foreign trigger raises an error waits alone with its reason', async () => {
   await database.rows(`
     create function refuse() returns trigger language plpgsql as $$
@@ -257,18 +246,6 @@ it('a pending row whose callback was deleted by hand goes, and nothing waits beh
   await database.rows(`delete from receiver.inbox where record_id = '1'`);
   expect(await open()('receipt')).toMatchObject({ merged: 2, written: 1 });
   expect(await pending()).toEqual([]);
-});
-
-it('requested records that others lock are returned with the reason', async () => {
-  await database.store(receiptOf(1), receiptOf(2));
-  await open()('receipt');
-  await database.rows(`update receipts set name = 'by hand'`);
-  const records = ['2', '1', '2'].map((recordId) => ({ businessId: 'b', recordId }));
-  await whileLocked(database, 'select from receipts where receipt_id = 2 for update', async () => {
-    const { written, left } = await open()('receipt', { records });
-    const reason = 'its row is locked by another session';
-    expect({ written, left }).toEqual({ written: 1, left: [{ businessId: 'b', recordId: '2', reason }] });
-  });
 });
 
 it('a column that was added by hand is left alone, and no reason to write', async () => {
