@@ -1,12 +1,11 @@
-import { createLog } from '../../src/common/log.ts';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
 import { readDatabaseChecks } from '../../src/operations/database-checks.ts';
 import type { RunningCore } from '../../src/receiver/feature.ts';
-import { openPool } from '../../src/receiver/store/pools.ts';
 import { openApp, textOf, visitAs } from '../console/support.ts';
 import { apply } from '../db/apply.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { closeLater } from '../support/close-later.ts';
+import { connect } from '../support/database.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -21,11 +20,7 @@ const numbered = (receipt_number: string) =>
 
 function openReports(url: string, user: string) {
   const address = Object.assign(new URL(url), { username: user, password: 'reports' }).href;
-  const pool = openPool(address, createLog('silent'), {
-    name: 'reports',
-    connections: 2,
-    connectTimeoutMs: 60_000,
-  });
+  const { pool } = connect(address, 2);
   closeLater(() => pool.end());
   return pool;
 }

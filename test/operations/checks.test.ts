@@ -1,5 +1,3 @@
-import { Kysely, PostgresDialect } from 'kysely';
-import type pg from 'pg';
 import { families } from '../../src/callbacks/families/index.ts';
 import { type Config, InvalidConfiguration } from '../../src/common/config/config.ts';
 import { addOperationsCommands } from '../../src/operations/commands.ts';
@@ -9,10 +7,9 @@ import { readChecks } from '../../src/operations/read-checks.ts';
 import type { Core, RunningCore } from '../../src/receiver/feature.ts';
 import { TablesRefused } from '../../src/receiver/store/errors.ts';
 import { fingerprintOf, migrate } from '../../src/receiver/store/migrate.ts';
-import { openPool } from '../../src/receiver/store/pools.ts';
-import type { Tables } from '../../src/receiver/store/tables.ts';
 import { canary } from '../support/canary.ts';
 import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
+import { connect } from '../support/database.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { useRedis } from '../support/redis.ts';
 import { runCommandOn } from '../support/run-command.ts';
@@ -165,7 +162,7 @@ it('doctor names every fault of the configuration, and what to do without Postgr
   expect(invalid.code).toBe(1);
   expect(invalid.output).toMatch(/^fail +configuration +PORT is wrong\nfail +configuration +HOST, too\n$/);
   const wrong = Object.assign(new URL(database.url), { password: 'wrong' }).href;
-  const pool = openPool(wrong, core.log, { name: 'test', connections: 2, connectTimeoutMs: 60_000 });
+  const { pool } = connect(wrong, 2);
   const config = { ...core.config, redisUrl: 'redis://127.0.0.1:1', queuePrefix: 'a' };
   const isolated = { ...core, pool, config };
   const { code, output } = await doctor((action) => action(isolated));
@@ -205,34 +202,20 @@ it('a database in another encoding is refused, with the command that makes a rig
   const name = new URL(database.url).pathname.slice(1);
   const [version] = await database.rows(`select current_setting('server_version_num')::int as n`);
   const locale = `${(version!.n as number) >= 150_000 ? 'locale_provider libc' : ''} lc_collate 'C' lc_ctype 'C'`;
-  const made: string[] = [];
-  const open = (suffix: string) => {
-    made.push(name + suffix);
-    const url = Object.assign(new URL(database.url), { pathname: `/${name}${suffix}` }).href;
-    return openPool(url, core.log, { name: 'test', connections: 2, connectTimeoutMs: 60_000 });
-  };
-  const migrateIn = (pool: pg.Pool) =>
-    migrate(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), families, core.log);
-  for (const encoding of ['SQL_ASCII', 'LATIN1']) {
-    await database.rows(
-      `create database ${name}_${encoding} encoding '${encoding}' ${locale} template template0`,
-    );
-    const pool = open(`_${encoding.toLowerCase()}`);
-    const error = await migrateIn(pool).catch((one) => one);
-    expect(error).toBeInstanceOf(TablesRefused);
-    const { output } = await doctor((action) => action({ ...core, pool }));
-    expect(output).toMatch(new RegExp(`^fail +server +The encoding of the database is ${encoding}`, 'm'));
-    const [command] = /create database .*/.exec(error.message)!;
-    expect(output).toContain(command);
-    await pool.end();
-    if (encoding === 'LATIN1') {
-      await database.rows(command.replace('receiver_utf8', `${name}_right`));
-      const right = open('_right');
-      expect(await migrateIn(right)).toContain('reporting');
-      await right.end();
-    }
-  }
-  for (const one of made) await database.rows(`drop database ${one}`);
+  const open = (pathname: string) => connect(Object.assign(new URL(database.url), { pathname }).href, 2);
+  await database.rows(`create database ${name}_wrong encoding 'LATIN1' ${locale} template template0`);
+  const wrong = open(`${name}_wrong`);
+  const error = await migrate(wrong.db, families, core.log).catch((one) => one);
+  expect(error).toBeInstanceOf(TablesRefused);
+  const { output } = await doctor((action) => action({ ...core, pool: wrong.pool }));
+  expect(output).toMatch(/^fail +server +The encoding of the database is LATIN1/m);
+  const [command] = /create database .*/.exec(error.message)!;
+  expect(output).toContain(command);
+  await database.rows(command.replace('receiver_utf8', `${name}_right`));
+  const right = open(`${name}_right`);
+  expect(await migrate(right.db, families, core.log)).toContain('reporting');
+  for (const { pool } of [wrong, right]) await pool.end();
+  for (const one of ['wrong', 'right']) await database.rows(`drop database ${name}_${one}`);
 });
 
 it('a check that throws is a fault of its own, and hides no other', async () => {
