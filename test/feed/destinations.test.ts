@@ -10,7 +10,7 @@ import { sendWebhooks } from '../../src/feed/send.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { closeLater } from '../support/close-later.ts';
-import { createCopy } from '../support/database.ts';
+import { createCopy, whileLocked } from '../support/database.ts';
 import { listen } from '../support/listen.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -190,13 +190,11 @@ it('a page is one entry of the access log, which is written before its first cha
   await add(core, other, '--public');
   for (const name of ['A', 'B'])
     for (let n = 1; n <= 30; n++) await change(core, n, { name, patient_oid: String(n) });
-  const locking = await database.pool.connect();
-  await locking.query('begin; lock table access_log in exclusive mode');
-  send(core);
-  await until(() => other.accepted.length === 60);
-  expect(endpoint.requests).toEqual([]);
-  await locking.query('commit');
-  locking.release();
+  await whileLocked(database, 'lock table access_log in exclusive mode', async () => {
+    send(core);
+    await until(() => other.accepted.length === 60);
+    expect(endpoint.requests).toEqual([]);
+  });
   const all = await positions(database);
   await until(() => isAcceptedBy(endpoint, all));
   const entries = `select rows, cardinality(subjects) as patients from access_log where actor_name = $1 order by entry`;

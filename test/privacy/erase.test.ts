@@ -5,8 +5,8 @@ import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
 import { gateLock } from '../../src/receiver/gate/gate.ts';
 import { databaseCircuit } from '../../src/receiver/store/circuit.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
-import { isWaiting } from '../support/database.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { isWaiting, whileLocked } from '../support/database.ts';
+import { deliveryOf, openIntake, receiptOf, routeOf, yesterday } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
 
@@ -22,16 +22,8 @@ const store = (...deliveries: Delivery[]) => storeIn(coreOf(database), ...delive
 const actor = { id: 'somebody' };
 const erase = (...subjects: string[]) => erasePatient(coreOf(database), actor, subjects);
 
-const start = Math.floor(Date.now() / 1000) - 86_400;
-
-const receipt = (data: object, envelope: object = {}) =>
-  deliveryOf({
-    event: 'receipt.updated',
-    event_time: start,
-    business_id: 'b',
-    ...envelope,
-    data: { receipt_id: 1, ...data },
-  });
+const start = yesterday;
+const receipt = (data: object, envelope: object = {}) => receiptOf(1, data, envelope);
 const account = (event = 'abha.created') =>
   deliveryOf({ event, event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } });
 const bodies = async () =>
@@ -157,11 +149,9 @@ it('the locked row of an account goes later, also where originals are destroyed 
   const core = coreOf(database, { erasure: { keepMs: 0 } });
   await store(account());
   await mergeAll(core);
-  const other = await database.pool.connect();
-  await other.query('begin; select from health_accounts for update');
-  expect(await erasePatient(core, actor, ['p:platform:A'])).toMatchObject({ completed_at: null });
-  await other.query('commit');
-  other.release();
+  await whileLocked(database, 'select from health_accounts for update', async () => {
+    expect(await erasePatient(core, actor, ['p:platform:A'])).toMatchObject({ completed_at: null });
+  });
   // At once, although the row was put off.
   await continueErasures(core);
   expect(await continueErasures(core)).toBe(0);

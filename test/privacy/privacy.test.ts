@@ -14,7 +14,7 @@ import type { Core } from '../../src/receiver/feature.ts';
 import { logAccess } from '../../src/receiver/store/log-access.ts';
 import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll, stateOf, storeAndMerge, storeIn } from '../support/core.ts';
-import { isWaiting } from '../support/database.ts';
+import { isWaiting, whileLocked } from '../support/database.ts';
 import { deliveryOf, reject } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -262,16 +262,14 @@ it('retention passes a locked row, and later deletes it, like one that a crash h
   core = coreOf(database, { retention: { receipt: 10 * day * 1000 } });
   await store(...[1, 2, 3].map((id) => receipt(id, { patient_oid: 'A' }, now - 20 * day)));
   await database.rows(`delete from receiver.inbox where record_id = '1'`);
-  const other = await database.pool.connect();
-  await other.query('begin; select from receipts where receipt_id < 3 for update');
-  await expect(applyRetention(core)).rejects.toMatchObject({
-    errors: [{ message: expect.stringContaining('locked by another session') }],
+  await whileLocked(database, 'select from receipts where receipt_id < 3 for update', async () => {
+    await expect(applyRetention(core)).rejects.toMatchObject({
+      errors: [{ message: expect.stringContaining('locked by another session') }],
+    });
   });
   const ids = async () =>
     (await database.rows('select receipt_id::int as id from receipts')).map(({ id }) => id);
   expect(await ids()).toEqual([1, 2]);
-  await other.query('commit');
-  other.release();
   expect(await applyRetention(core)).toMatchObject({ receipt: 0 });
   expect(await ids()).toEqual([]);
 });
