@@ -113,11 +113,3 @@ it('programs in a DATA_DIR of another user are not run', async () => {
   await expect(provideCluster({ home: folder, user: undefined })).rejects.toThrow(/belongs to another user/);
   jest.restoreAllMocks();
 });
-
-it('in production the start is refused, with what to set', async () => {
-  const [NODE_ENV, SIGNING_KEYS, DATA_DIR] = ['production', 'a-signing-key-of-tests', join(folder, 'none')];
-  const command = spawnReceiver(['start'], { NODE_ENV, SIGNING_KEYS, DATA_DIR });
-  expect(await command.end()).toBe(78);
-  expect(command.output()).toContain('DATABASE_URL must be set');
-  expect(existsSync(DATA_DIR)).toBe(false);
-});
