@@ -104,16 +104,9 @@ describe('receipts', () => {
   });
 
   it('whose status is FAILED, in any case, are listed with it, and are in no sum', async () => {
-    const sums = () =>
-      Promise.all([
-        lines('to_jsonb(r)', 'receipts_daily r'),
-        lines('to_jsonb(r)', 'businesses_daily r'),
-        lines('to_jsonb(r)', 'doctors_daily r'),
-        lines('to_jsonb(r)', 'clinics_daily r'),
-        lines('to_jsonb(r)', 'outstanding_receipts r'),
-        lines('to_jsonb(r)', 'outstanding_by_phone r'),
-        lines('to_jsonb(r)', 'duplicate_receipts r'),
-      ]);
+    const daily = ['receipts', 'businesses', 'doctors', 'clinics'].map((name) => `${name}_daily`);
+    const views = [...daily, 'outstanding_receipts', 'outstanding_by_phone', 'duplicate_receipts'];
+    const sums = () => Promise.all(views.map((view) => lines('to_jsonb(r)', `${view} r`)));
     const before = await sums();
     await apply(
       database,
