@@ -39,6 +39,10 @@ export const receiptOf = (receipt_id: number, data: object = {}, envelope: objec
     data: { receipt_id, ...data },
   });
 
+/** A callback of a consent form. */
+export const formOf = (id: string): Delivery =>
+  deliveryOf({ event: 'mcert.created', event_time: yesterday, business_id: 'b', data: { id } });
+
 const otherOf = () => (families as readonly Family[]).find(({ name }) => name === 'other')!;
 
 export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOptions> = {}) {

@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { connect } from '../../support/database.ts';
-import { deliveryOf } from '../../support/intake.ts';
+import { receiptOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase('test');
-const now = Math.floor(Date.now() / 1000);
-const receipt = (id: number) =>
-  deliveryOf({ event: 'receipt.created', event_time: now, business_id: 'b', data: { receipt_id: id } });
 
 /** Numbers of receipts in one commit; or many commits without a resend. */
 const step = fc.oneof(
@@ -25,7 +22,7 @@ it('each callback is stored once, and each of its resends counted, whatever came
           copies.set(id, (copies.get(id) ?? 0) + 1);
           return copies.get(id) === 1 ? 'accepted' : 'duplicate';
         });
-        expect(await store(...ids.map(receipt))).toEqual(expected);
+        expect(await store(...ids.map((id) => receiptOf(id)))).toEqual(expected);
       }
       const stored = await rows(
         'select record_id::int as id, delivery_count as count from deliveries join receiver.inbox using (id)',

@@ -9,7 +9,7 @@ import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
 import { closeLater } from '../../support/close-later.ts';
 import { whileLocked } from '../../support/database.ts';
-import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
+import { formOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { useRedis } from '../../support/redis.ts';
 import { testConfig } from '../../support/service.ts';
@@ -106,12 +106,8 @@ it('a job whose row another session locks is delayed to the next attempt, and no
 it('jobs of a family that cannot be merged keep those of no other waiting', async () => {
   const { jobs, untilCount, store } = await begin();
   const receipts = Array.from({ length: 150 }, (_, n) => receiptOf(n));
-  const form = deliveryOf({
-    ...{ event: 'mcert.created', event_time: yesterday, business_id: 'b' },
-    data: { id: 'm' },
-  });
   await whileLocked(database, 'lock table receipts in access exclusive mode', async () => {
-    await store(...receipts, form);
+    await store(...receipts, formOf('m'));
     await untilCount('completed', 1);
     await untilCount('active', 0);
     expect(await database.count('consent_forms')).toBe(1);

@@ -5,7 +5,7 @@ import { createLog } from '../../../src/common/log.ts';
 import type { MergeLimits } from '../../../src/receiver/store/statements/merge-records.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
 import { isWaiting, whileLocked } from '../../support/database.ts';
-import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
+import { deliveryOf, formOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
 import { race } from './race.ts';
@@ -14,8 +14,6 @@ const database = useReceiverDatabase('test');
 const log = createLog('silent');
 const patient: Partial<MergeLimits> = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
 const open = (limits = patient) => createMerge({ pool: database.pool, families, log, limits });
-const form = (id: string, data: object = {}) =>
-  deliveryOf({ event: 'mcert.created', event_time: yesterday, business_id: 'b', data: { id, ...data } });
 const pending = () =>
   database.rows('select id, error, next_at = $1 as failed from receiver.pending_deliveries order by id', [
     'infinity',
@@ -80,7 +78,7 @@ it('a row that another session locks waits with its reason, and others go on', a
 });
 
 it('a locked table, or one that lacks a column, waits alone with its reason, and is merged afterwards', async () => {
-  await database.store(receiptOf(1, { name: 'x' }), form('m'));
+  await database.store(receiptOf(1, { name: 'x' }), formOf('m'));
   await whileLocked(database, 'lock table receipts in access exclusive mode', async () => {
     expect(await open()('receipt')).toMatchObject({ merged: 0, waiting: 1 });
     expect(await open()('consent_form')).toMatchObject({ merged: 1 });

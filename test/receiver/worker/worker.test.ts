@@ -7,15 +7,13 @@ import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
 import { allowConnections, isWaiting, whileLocked } from '../../support/database.ts';
-import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
+import { formOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-const form = (id: string) =>
-  deliveryOf({ event: 'mcert.created', event_time: yesterday, business_id: 'b', data: { id } });
 /** Longer than any test. */
 const never = 1_000_000;
 
@@ -69,7 +67,7 @@ it('merges what is stored at once where it is woken, and by itself without', asy
   await until(async () => (await database.count('receipts')) === 1);
   await woken.worker.stop();
   begin({ times: { pollMs: 10 } });
-  await database.store(receiptOf(2), form('m'));
+  await database.store(receiptOf(2), formOf('m'));
   await until(
     async () => (await database.count('receipts')) === 2 && (await database.count('consent_forms')) === 1,
   );
@@ -135,7 +133,7 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
     database.rows(
       `update receiver.pending_deliveries set next_at = now() - interval '1 minute' where family = 'receipt'`,
     );
-  await database.store(receiptOf(1), form('m'));
+  await database.store(receiptOf(1), formOf('m'));
   await wait();
   begin({ queue: fakeQueue(), times: { sweepEveryMs: 20, sweepAgeMs: 50_000 } });
   await until(async () => (await database.count('receipts')) === 1);
@@ -174,7 +172,7 @@ it('stop lets the merge in flight end, and takes no other', async () => {
       return merge(...request);
     },
   });
-  await database.store(receiptOf(1), form('m'));
+  await database.store(receiptOf(1), formOf('m'));
   one.wake('receipt');
   one.wake('consent_form');
   await until(() => calls.length === 1);
@@ -194,7 +192,7 @@ it('a record whose pending row was lost is merged again; one that waits or faile
     receiptOf(2),
     receiptOf(3),
     receiptOf(4),
-    form('m'),
+    formOf('m'),
   );
   await untilMerged();
   await one.stop();
