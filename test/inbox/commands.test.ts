@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
+import {
+  dropQuarantined,
+  listQuarantine,
+  readQuarantined,
+  replayQuarantined,
+} from '../../src/inbox/replay.ts';
+import { erasePatient } from '../../src/privacy/erase.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { reject } from '../support/intake.ts';
@@ -7,13 +14,10 @@ import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { testConfig } from '../support/service.ts';
 
-const database = useReceiverDatabase();
+const database = useReceiverDatabase('test');
 let core: Core;
-beforeEach(async () => {
+beforeEach(() => {
   core = coreOf(database, testConfig());
-  await database.rows(
-    'truncate receiver.inbox, receiver.pending_deliveries, receiver.quarantine, public.access_log, receipts',
-  );
 });
 const run = (...args: string[]) => runCommand(core, addInboxCommands, ...args);
 const logged = () =>
@@ -98,6 +102,61 @@ it('quarantine drops the given bodies, and no others', async () => {
   expect(await run('quarantine', 'drop', first!, second!)).toContain('2 dropped');
   expect(await database.rows('select id from receiver.quarantine')).toEqual([{ id: third }]);
   expect(await logged()).toMatchObject([{ action: 'quarantine drop', rows: 2 }]);
+});
+
+/** Has a callback refused at a path, and returns its id in the quarantine. */
+async function refuse(callback: object, family = 'receipt'): Promise<string> {
+  const ids = await reject(database, [callback], { family });
+  await database.rows(`update receiver.quarantine set received_at = '2026-02-03T04:05:06Z'`);
+  return ids.at(-1)!;
+}
+
+it('a body that is replayed is applied once, keeps its arrival, and is listed no more', async () => {
+  const id = await refuse(receipt(7), 'consent_form');
+  const dry = await replayQuarantined(core, [id], { dryRun: true });
+  expect(dry.get(id)).toMatchObject({ outcome: 'accepted' });
+  expect(await database.rows('select record_id, received_at from receiver.inbox')).toEqual([]);
+  const twice = await Promise.all([replayQuarantined(core, [id]), replayQuarantined(core, [id])]);
+  expect(twice.flatMap((one) => [...one.values()].map(({ outcome }) => outcome))).toContain('accepted');
+  expect(await replayQuarantined(core, [id])).toEqual(new Map());
+  expect(await database.rows('select record_id, received_at from receiver.inbox')).toEqual([
+    { record_id: '7', received_at: new Date('2026-02-03T04:05:06Z') },
+  ]);
+  await mergeAll(core);
+  expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '7' }]);
+  expect(await listQuarantine(core.db)).toEqual([]);
+  expect(await readQuarantined(core, id)).toMatchObject({ replayed_at: expect.any(Date), count: 1 });
+  const again = await refuse(receipt(7), 'consent_form');
+  expect((await replayQuarantined(core, [again])).get(again)).toMatchObject({ outcome: 'duplicate' });
+});
+
+it('a body that is refused again stays, also for the filter of businesses', async () => {
+  const id = await refuse(receipt({}));
+  const results = await replayQuarantined(core, [id]);
+  expect(results.get(id)).toMatchObject({
+    outcome: 'rejected',
+    rejection: { errors: [{ path: '/data/receipt_id' }] },
+  });
+  const sound = await refuse(receipt(8), 'consent_form');
+  const elsewhere = coreOf(database, testConfig({ authentication: { allowedBusinessIds: ['b2'] } }));
+  const refused = await replayQuarantined(elsewhere, [sound]);
+  expect(refused.get(sound)).toMatchObject({
+    outcome: 'rejected',
+    rejection: { message: 'This business_id is not allowed.' },
+  });
+  const listed = await listQuarantine(core.db);
+  expect(listed.map(({ id, count }) => [id, count]).sort()).toEqual(
+    [id, sound].map((one) => [one, 1]).sort(),
+  );
+  expect(await dropQuarantined(core.db, [id])).toBe(1);
+  expect(await readQuarantined(core, id)).toBeUndefined();
+});
+
+it('a body of a person who is erased is gone', async () => {
+  const id = await refuse(receipt(9, { name: 'CANARY', patient_oid: 'P1' }), 'consent_form');
+  expect((await readQuarantined(core, id))!.subjects).toEqual(['p:platform:P1']);
+  await erasePatient(core, { id: 'somebody' }, ['p:platform:P1']);
+  expect(await readQuarantined(core, id)).toBeUndefined();
 });
 
 describe('sql', () => {
