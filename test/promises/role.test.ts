@@ -58,7 +58,7 @@ it('the role of the receiver receives, applies, replays, erases and expires ever
   expect(await asOwner('select receipt_id from receipts')).toEqual([]);
   expect(await asOwner('select count(*)::int as n from receiver.erasures')).toEqual([{ n: 1 }]);
   expect(await service.end('SIGTERM')).toBe(0);
-  expect(service.output()).not.toMatch(/"level":(50|60)/);
+  expect(service.output()).not.toContain('42501');
 });
 
 it.each([
