@@ -100,11 +100,6 @@ it.each([
   },
 );
 
-it('an unfit value in a dependent field leaves its column as it was', () => {
-  const data = merged({ additional_discount_amount: 5, additional_discount_value: 'five' });
-  expect(Object.keys(data)).not.toContain('additional_discount_value');
-});
-
 it('a field with another name has its documented one, and a field may be read from the envelope', () => {
   const prescription = deliveryOf({
     event: 'prescription.created',
