@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Limits, Times } from '../../../src/common/config/limits.ts';
+import type { Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { type DeliveryQueue, openQueue } from '../../../src/receiver/queue/delivery-queue.ts';
 import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
@@ -12,17 +12,15 @@ import { useRedis } from '../../support/redis.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
-const waitingKey = '{receiver}:deliveries:wait';
-
 const redis = useRedis('test');
 let client: Redis;
 beforeEach(() => {
   client = redis.client().on('error', () => {});
 });
 
-function open(times: Partial<Times> = {}, url = redis.url, limits: Partial<Limits> = {}): DeliveryQueue {
+function open(times: Partial<Times> = {}, url = redis.url): DeliveryQueue {
   const fast = { redisMs: 1_300, jobErrorMs: 50, jobEveryMs: 0 };
-  const config = testConfig({ times: { ...fast, ...times }, limits });
+  const config = testConfig({ times: { ...fast, ...times } });
   const queue = openQueue({ url, config, log: createLog('silent') });
   closeLater(queue.close);
   return queue;
@@ -99,40 +97,6 @@ it('hands the deliveries of one commit to a worker of another process, as one jo
   await untilCount(openJobs(), 'completed', 1);
 });
 
-it('gathers what is enqueued soon after a job into the next one of its family', async () => {
-  const queue = open({ jobEveryMs: 200 });
-  const [first] = await enqueueSoon(queue);
-  const [second, third, other] = [randomUUID(), randomUUID(), randomUUID()];
-  await Promise.all([
-    queue.enqueue('receipt', [second]),
-    queue.enqueue('booking', [other]),
-    queue.enqueue('receipt', [third]),
-  ]);
-  const { ran } = work(queue);
-  await until(() => ran.length === 3);
-  expect(ran).toEqual([
-    { ids: [first], family: 'receipt' },
-    { ids: [second, third], family: 'receipt' },
-    { ids: [other], family: 'booking' },
-  ]);
-});
-
-it('takes no more jobs once it has stopped: another worker takes them', async () => {
-  const queue = open();
-  let worker = work(queue);
-  await enqueueSoon(queue);
-  for (let round = 0; round < 5; round++) {
-    await until(() => worker.ran.length === 1);
-    await worker.stop();
-    const id = randomUUID();
-    await queue.enqueue('receipt', [id]);
-    await until(async () => (await client.llen(waitingKey)) === 1);
-    expect(worker.hasRun(id)).toBe(false);
-    worker = work(queue);
-    await until(() => worker.hasRun(id));
-  }
-});
-
 it('stops while Redis is away', async () => {
   const queue = open({ jobCloseMs: 1 });
   const worker = work(queue);
@@ -160,7 +124,7 @@ it('never throws, and recovers by itself when Redis is away at the start, later,
   await enqueueUntilRun(queue, worker);
 });
 
-it('a stop hands many jobs back that run, without an attempt', async () => {
+it('a stop takes no more jobs and hands those back that run, without an attempt', async () => {
   const jobs = openJobs();
   const queue = open();
   const worker = work(queue, hang);
