@@ -4,7 +4,6 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import type { Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { openQueue } from '../../../src/receiver/queue/delivery-queue.ts';
-import type { MergeLimits } from '../../../src/receiver/store/statements/merge-records.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
 import { closeLater } from '../../support/close-later.ts';
@@ -20,11 +19,7 @@ const redis = useRedis('test');
 const log = createLog('silent');
 
 /** A worker with a queue, whose sweep finds nothing, and BullMQ's own view of its jobs. */
-async function begin(
-  times: Partial<Times> = {},
-  limits: Partial<MergeLimits> = {},
-  beforeMerge: () => Promise<void> = async () => {},
-) {
+async function begin(times: Partial<Times> = {}) {
   const config = testConfig({ times: { jobEveryMs: 0, sweepEveryMs: 1_000_000, redisMs: 60_000, ...times } });
   const queue = openQueue({ url: redis.url, config, log });
   closeLater(queue.close);
@@ -32,12 +27,11 @@ async function begin(
   const jobs = new Queue('deliveries', { connection: redis.client(), prefix: '{receiver}' });
   closeLater(() => jobs.close());
   const calls: string[] = [];
-  const merge = createMerge({ pool: database.pool, families, log, limits: { mergeLockMs: 100, ...limits } });
+  const merge = createMerge({ pool: database.pool, families, log, limits: { mergeLockMs: 100 } });
   const worker = startWorker({
     ...{ pool: database.pool, families, queue, times: config.times, log },
-    merge: async (family, request) => {
+    merge: (family, request) => {
       calls.push(family);
-      await beforeMerge();
       return merge(family, request);
     },
   });
@@ -133,41 +127,4 @@ it('deliveries whose active jobs Redis loses are merged, and later jobs are run'
   await store(receiptOf(100));
   await untilCount('completed', 1);
   await untilCount('active', 0);
-});
-
-function openable() {
-  let open = () => {};
-  const promise = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { promise, open: () => open() };
-}
-
-it('a job in front of a backlog of its family ends before that', async () => {
-  const [backlog, end] = [openable(), openable()];
-  const beforeMerge = async () => {
-    await backlog.promise;
-    if ((await database.count('receipts')) > 1) await end.promise;
-  };
-  const { jobs, store, untilCount, enqueue } = await begin({}, { maxDeliveries: 1 }, beforeMerge);
-  // Otherwise a worker that waits here would not stop.
-  closeLater(async () => [backlog, end].forEach(({ open }) => void open()));
-  const receipts = Array.from({ length: 10 }, (_, n) => receiptOf(n));
-  await store(receipts[0]!);
-  await database.store(...receipts.slice(1));
-  // Those of a commit are due in the order of their ids.
-  await enqueue('receipt', [
-    receipts
-      .slice(1)
-      .map(({ id }) => id)
-      .sort()
-      .at(-1)!,
-  ]);
-  await untilCount('active', 2);
-  backlog.open();
-  await untilCount('completed', 1);
-  expect(await database.count('receiver.pending_deliveries')).toBeGreaterThan(0);
-  end.open();
-  await untilCount('completed', 2);
-  expect(await jobs.getJobCounts('delayed', 'failed')).toEqual({ delayed: 0, failed: 0 });
 });
