@@ -63,13 +63,6 @@ it('the way on from docs/getting-started.md passes every page of docs, each with
   expect(passed.toSorted()).toEqual(readdirSync('docs').filter((name) => name.endsWith('.md')));
 });
 
-it('README.md names every document of docs', () => {
-  const missing = readdirSync('docs').filter(
-    (name) => /\.(md|json)$/.test(name) && !read('README.md').includes(`](docs/${name}`),
-  );
-  expect(missing).toEqual([]);
-});
-
 it('docs/metrics.md names each check', () => {
   const operations = readdirSync('src/operations').map((name) => read(`src/operations/${name}`));
   const checks = operations.flatMap((text) =>
