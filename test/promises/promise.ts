@@ -10,19 +10,19 @@ export type Acknowledged = Map<number, number>;
 let lastReceipt = 0;
 
 /** Sends a new receipt. @returns the status; undefined: no answer */
-export async function sendReceipt(url: string, acknowledged?: Acknowledged): Promise<number | undefined> {
+export async function sendReceipt(url: string, acknowledged: Acknowledged): Promise<number | undefined> {
   lastReceipt += 1;
   const [receipt_id, net_amount] = [lastReceipt, lastReceipt + 0.5];
   const callback = receiptCallback({ data: { receipt_id, net_amount } });
   const response = await post(url + paths.receipt, callback).catch(() => undefined);
-  if (response?.status === 200) acknowledged?.set(receipt_id, net_amount);
+  if (response?.status === 200) acknowledged.set(receipt_id, net_amount);
   return response?.status;
 }
 
-export const sendReceipts = (url: string, count: number, acknowledged?: Acknowledged) =>
+export const sendReceipts = (url: string, count: number, acknowledged: Acknowledged) =>
   Promise.all(Array.from({ length: count }, () => sendReceipt(url, acknowledged)));
 
-export function keepSending(url: string, acknowledged: Acknowledged, senders = 8) {
+export function keepSending(url: string, acknowledged: Acknowledged) {
   let isSending = true;
   const refused: (number | undefined)[] = [];
   const send = async () => {
@@ -33,7 +33,7 @@ export function keepSending(url: string, acknowledged: Acknowledged, senders = 8
       await pause(status === 200 ? 10 : 50);
     }
   };
-  const sending = Promise.all(Array.from({ length: senders }, send));
+  const sending = Promise.all(Array.from({ length: 8 }, send));
   return {
     /** The statuses of those that were not acknowledged; undefined: no answer. */
     refused,

@@ -23,8 +23,9 @@ interface Grant {
   redirectUri: string;
 }
 
-/** An OpenID Connect provider that signs everybody in at once, with these claims, which may be changed. */
-export async function startFakeProvider(claims: Claims = {}) {
+/** An OpenID Connect provider that signs everybody in at once. */
+export async function startFakeProvider() {
+  let claims: Claims = {};
   const grants = new Map<string, Grant>();
   const { publicKey, privateKey } = await generateKeyPair('RS256');
   const { url: issuer, stop } = await startServer((req, res) => {
@@ -90,7 +91,7 @@ export async function startFakeProvider(claims: Claims = {}) {
 
   return {
     issuer,
-    /** The next user signs in with other claims. */
+    /** The next user signs in with these claims. */
     become: (other: Claims) => {
       claims = other;
     },
@@ -107,8 +108,8 @@ function send(res: ServerResponse, status: number, body: object): void {
 }
 
 /** What a browser gets that signs in with a provider; `cookie`: what it sends from then on. */
-export async function signInWith(url: string, path = '') {
-  const start = await fetch(`${url}/console/sign-in/start?next=/console${path}`, { redirect: 'manual' });
+export async function signInWith(url: string) {
+  const start = await fetch(`${url}/console/sign-in/start`, { redirect: 'manual' });
   const authorize = await fetch(start.headers.get('location')!, { redirect: 'manual' });
   const back = authorize.headers.get('location')!;
   const own = cookieHeader(start.headers.getSetCookie());

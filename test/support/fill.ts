@@ -11,7 +11,7 @@ const visits = `
 visits as (
   select v, k, b, 'business-' || b as business, 'clinic-' || b || '-' || k % 4 as clinic, 'doctor-' || b || '-' || k % 9 as doctor,
          (170000000000000 + k)::text as patient, 'appointment-' || v as appointment,
-         now() - ($2::float8 * (1 - v / ($1::float8 / ${ofVisit}))) * interval '1 day' - interval '2 hours' as at
+         now() - (730 * (1 - v / ($1::float8 / ${ofVisit}))) * interval '1 day' - interval '2 hours' as at
   from generate_series(1, $1::int / ${ofVisit}) v
   cross join lateral (select floor(v * 0.7548776662 % 1 * ($1::int / 4 / ${ofVisit}))::int as k) patient
   -- The largest of a hundred businesses has a tenth of all.
@@ -72,7 +72,7 @@ const callbacksOf = ([family, event, minutes, when, record, data, refers]: Event
          lpad(to_hex((v::bigint * 16 + ${n})), 18, '0') as number, jsonb_build_object(${data}) as data
   from visits where ${when}`;
 
-/** $1 callbacks, $2 days until now, in the order of their events. */
+/** $1 callbacks, in the order of their events. */
 const callbacks = `
 with ${visits}, callbacks as (${events.map(callbacksOf).join(' union all ')}), numbered as (
   select *, (lpad(to_hex(floor(extract(epoch from event_time) * 1000)::bigint), 12, '0') || '8000' || '8' || substr(number, 4))::uuid as id
@@ -116,10 +116,10 @@ const beside = [
 ];
 
 /**
- * Fills a new database, always with the same, with callbacks of a hundred businesses in the order of their arrival until now, and
+ * Fills a new database, always with the same, with callbacks of a hundred businesses in the order of their arrival in two years, and
  * with the rows that follow from them.
  */
-export async function fill(pool: pg.Pool, count: number, days = 730): Promise<void> {
+export async function fill(pool: pg.Pool, count: number): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query('set work_mem = 256000; set maintenance_work_mem = 256000');
@@ -128,7 +128,7 @@ export async function fill(pool: pg.Pool, count: number, days = 730): Promise<vo
       select string_agg(pg_get_indexdef(i), ';') as made, string_agg(format('drop index %s', i), ';') as dropped
       from unnest('{receiver.inbox_record,receiver.inbox_subject,receiver.inbox_second_subject,receiver.inbox_subjects}'::regclass[]) i`);
     await client.query(indexes.rows[0]!.dropped);
-    await client.query(callbacks, [count, days]);
+    await client.query(callbacks, [count]);
     await client.query(indexes.rows[0]!.made);
     await client.query('analyze receiver.inbox');
     for (const statement of [...rows, ...beside]) await client.query(statement);

@@ -22,14 +22,11 @@ export async function createReceiverDatabase(list: readonly Family[] = families)
 }
 
 /** One that is usable from the first test on, for all tests of the file, or a new one for each. */
-export function useReceiverDatabase(
-  per: 'file' | 'test' = 'file',
-  list?: readonly Family[],
-): ReceiverDatabase {
+export function useReceiverDatabase(per: 'file' | 'test' = 'file'): ReceiverDatabase {
   const database = {} as ReceiverDatabase;
   const [before, after] = per === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
   before(async () => {
-    Object.assign(database, await createReceiverDatabase(list));
+    Object.assign(database, await createReceiverDatabase());
   });
   after(() => database.close());
   return database;

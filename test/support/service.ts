@@ -1,4 +1,4 @@
-import { type Family, pathsOf } from '../../src/callbacks/families/family.ts';
+import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { type Config, parseConfig } from '../../src/common/config/config.ts';
 
@@ -9,11 +9,8 @@ type Parts = 'authentication' | 'limits' | 'times';
 export type Overrides = Partial<Omit<Config, Parts>> & { [Part in Parts]?: Partial<Config[Part]> };
 
 /** The configuration of a test's service: a free port, long time limits, and the overrides. */
-export function testConfig(
-  { authentication, limits, times, ...overrides }: Overrides = {},
-  list: readonly Family[] = families,
-): Config {
-  const config = parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list.map(pathsOf));
+export function testConfig({ authentication, limits, times, ...overrides }: Overrides = {}): Config {
+  const config = parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, families.map(pathsOf));
   return {
     ...{ ...config, ...overrides },
     authentication: { ...config.authentication, ...authentication },
