@@ -1,7 +1,6 @@
 import type { SpilledDelivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { type DrainOptions, startDrain } from '../../../src/receiver/worker/drain.ts';
@@ -113,19 +112,12 @@ it('moves what is behind deliveries that cannot be stored now, and moves those o
 it('reads no more at once than 8 MiB of the largest bodies', async () => {
   const { fallback, count } = await openStore();
   await appendSoon(fallback, spilled(50));
-  const counts: number[] = [];
-  const counting: DrainOptions['fallback'] = {
-    ...fallback,
-    read: async (...args: Parameters<Fallback['read']>) => {
-      counts.push(args[0]);
-      return fallback.read(...args);
-    },
-  };
+  const read = jest.fn(fallback.read);
   const { stored, intake } = fakeIntake(() => true);
-  const stop = drain(counting, intake, { bodyLimitBytes: mebibyte });
+  const stop = drain({ ...fallback, read }, intake, { bodyLimitBytes: mebibyte });
   await until(async () => (await count()) === 0);
   await stop();
-  expect(new Set(counts)).toEqual(new Set([8]));
+  expect(new Set(read.mock.calls.map(([max]) => max))).toEqual(new Set([8]));
   expect(stored).toHaveLength(50);
 });
 
@@ -155,16 +147,9 @@ it('leaves to another database what that has claimed', async () => {
   await appendSoon(fallback);
   await fallback.claim('another');
   const { stored, intake } = fakeIntake(() => true);
-  let claims = 0;
-  const counting: DrainOptions['fallback'] = {
-    ...fallback,
-    claim: async (database) => {
-      claims += 1;
-      return fallback.claim(database);
-    },
-  };
-  drain(counting, intake);
-  await until(() => claims > 2);
+  const claim = jest.fn(fallback.claim);
+  drain({ ...fallback, claim }, intake);
+  await until(() => claim.mock.calls.length > 2);
   expect([stored, await count()]).toEqual([[], 1]);
 });
 
@@ -172,15 +157,9 @@ it('ends on the signal, also during a pause', async () => {
   const { fallback } = await openStore();
   await appendSoon(fallback);
   const { intake } = fakeIntake(() => false);
-  let isRead = () => {};
-  const reading = new Promise<void>((resolve) => {
-    isRead = resolve;
-  });
-  const noting: DrainOptions['fallback'] = {
-    ...fallback,
-    remove: async () => isRead(),
-  };
-  const stop = drain(noting, intake, { times: { drainEveryMs: 3_600_000, maxDrainPauseMs: 3_600_000 } });
-  await reading;
+  const remove = jest.fn(fallback.remove);
+  const times = { drainEveryMs: 3_600_000, maxDrainPauseMs: 3_600_000 };
+  const stop = drain({ ...fallback, remove }, intake, { times });
+  await until(() => remove.mock.calls.length > 0);
   await stop();
 });

@@ -26,15 +26,9 @@ async function begin(times: Partial<Times> = {}) {
   await queue.opening;
   const jobs = new Queue('deliveries', { connection: redis.client(), prefix: '{receiver}' });
   closeLater(() => jobs.close());
-  const calls: string[] = [];
-  const merge = createMerge({ pool: database.pool, families, log, limits: { mergeLockMs: 100 } });
-  const worker = startWorker({
-    ...{ pool: database.pool, families, queue, times: config.times, log },
-    merge: (family, request) => {
-      calls.push(family);
-      return merge(family, request);
-    },
-  });
+  const stores = { pool: database.pool, families };
+  const merge = jest.fn(createMerge({ ...stores, log, limits: { mergeLockMs: 100 } }));
+  const worker = startWorker({ ...stores, merge, queue, times: config.times, log });
   closeLater(worker.stop);
   const untilCount = (state: 'active' | 'completed' | 'delayed' | 'failed', n: number) =>
     until(async () => (await jobs.getJobCountByTypes(state)) === n);
@@ -43,7 +37,7 @@ async function begin(times: Partial<Times> = {}) {
     await database.store(...deliveries);
     for (const { family, id } of deliveries) await queue.enqueue(family, [id]);
   };
-  return { jobs, calls, untilCount, store, enqueue: queue.enqueue };
+  return { jobs, calls: merge.mock.calls, untilCount, store, enqueue: queue.enqueue };
 }
 
 it('a job is active while others merge, and completed once its rows are there, also where it is doubled', async () => {

@@ -30,18 +30,12 @@ function begin({
   times,
   ...options
 }: Partial<Omit<WorkerOptions, 'times'>> & { times?: Partial<Times> } = {}) {
-  const calls: string[] = [];
-  const merge = options.merge ?? openMerge();
-  const counted: Merge = (family, request) => {
-    calls.push(family);
-    return merge(family, request);
-  };
+  const merge = jest.fn(options.merge ?? openMerge());
   worker = startWorker({
-    ...{ pool: database.pool, families, log, ...options },
-    merge: counted,
+    ...{ pool: database.pool, families, log, ...options, merge },
     times: testConfig({ times: { sweepEveryMs: never, pollMs: never, ...times } }).times,
   });
-  return { worker, calls };
+  return { worker, calls: merge.mock.calls };
 }
 
 /** A queue whose jobs a test runs. */
