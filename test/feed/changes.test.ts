@@ -5,7 +5,7 @@ import type { Core } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
-import { deliveryOf } from '../support/intake.ts';
+import { deliveryOf, receiptOf } from '../support/intake.ts';
 import { listen } from '../support/listen.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
@@ -189,11 +189,7 @@ it('a reader that was ahead of a restored database begins anew, also once that h
 
 it('a page has some megabytes, and all pages have every record, in order', async () => {
   const core = openCore(database);
-  const big = (id: number) => {
-    const data = { receipt_id: id, note: 'x'.repeat(id === 25 ? 5_000_000 : 235_000) };
-    const event = { event: 'receipt.updated', event_time: Math.floor(Date.now() / 1000), business_id: 'b' };
-    return deliveryOf({ ...event, data });
-  };
+  const big = (id: number) => receiptOf(id, { note: 'x'.repeat(id === 25 ? 5_000_000 : 235_000) });
   for (let id = 1; id <= 50; id += 10)
     await database.store(...Array.from({ length: 10 }, (_, n) => big(id + n)));
   for (let isFull = true; isFull; ) ({ isFull } = await core.merge('receipt'));

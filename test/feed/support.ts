@@ -1,9 +1,7 @@
-import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
-import { createLog } from '../../src/common/log.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
-import { storeIn } from '../support/core.ts';
+import { coreOf, storeIn } from '../support/core.ts';
 import { deliveryOf } from '../support/intake.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
@@ -15,15 +13,13 @@ const tokens = [token, `${token}-public`].map((one, n) => ({ token: one, isPubli
 const seconds = Math.floor(Date.now() / 1000) - 86_400;
 
 export function openCore(
-  { db, pool }: Pick<ReceiverDatabase, 'db' | 'pool'>,
+  database: Pick<ReceiverDatabase, 'db' | 'pool'>,
   overrides: Partial<Config> = {},
 ): Core {
-  const log = createLog('silent');
   const limits = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
-  const merge = createMerge({ pool, families, log, limits });
   const times = { webhookMs: 60_000, webhookEveryMs: 10, webhookPauseMs: 1, maxWebhookPauseMs: 50 };
-  const config = testConfig({ changes: { tokens }, times, ...overrides });
-  return { config, families, db, pool, reports: pool, merge, log, features: [] };
+  const core = coreOf(database, testConfig({ changes: { tokens }, times, ...overrides }));
+  return { ...core, merge: createMerge({ ...core, limits }) };
 }
 
 let events = 0;
