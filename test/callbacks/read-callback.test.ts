@@ -29,11 +29,6 @@ it('a refusal names each place, and no value', () => {
   ]);
 });
 
-it('data that needs no reading is not stored again', () => {
-  expect(receipt({ net_amount: 450.5, mobile: 919900000001, name: null, further: 1 }).data).toBeNull();
-  expect(receipt({ net_amount: '450.50', archive: '1', updated_at: '1763000000' }).data).toBeNull();
-});
-
 it('a planned time may be ahead of the event, and says nothing where it is empty', () => {
   const admission = (admission_date: unknown) =>
     deliveryOf({ event: 'ipd_admissions.created', event_time: eventTime, data: { id: 'a', admission_date } })
