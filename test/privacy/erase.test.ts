@@ -212,22 +212,17 @@ it('the gate does not let a callback pass that was being stored while the erasur
   await database.rows(`
     create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(2); return new; end $$;
     create trigger slow before insert on receiver.inbox for each row execute function slow()`);
-  const other = await database.pool.connect();
-  try {
-    await other.query('begin; select pg_advisory_xact_lock(2)');
+  const results: Promise<unknown>[] = [];
+  await whileLocked(database, 'select pg_advisory_xact_lock(2)', async () => {
     // It has looked at what is erased, and is not stored.
-    const storing = store(receipt({ patient_oid: 'A', name: 'CANARY' }));
+    results.push(store(receipt({ patient_oid: 'A', name: 'CANARY' })));
     await until(() => isWaiting(database, `locktype = 'advisory'`));
-    const erasing = erase('p:platform:A');
+    results.push(erase('p:platform:A'));
     await until(() => isWaiting(database, `relation = 'receiver.erased'::regclass`));
-    await other.query('commit');
-    expect(await storing).toEqual(['accepted']);
-    expect(await erasing).toMatchObject({ counts: { receipt: 1 } });
-    expect(await bodies()).not.toContain('CANARY');
-  } finally {
-    other.release();
-    await database.rows('drop function slow cascade');
-  }
+  });
+  expect(await Promise.all(results)).toMatchObject([['accepted'], { counts: { receipt: 1 } }]);
+  expect(await bodies()).not.toContain('CANARY');
+  await database.rows('drop function slow cascade');
 });
 
 it('a process that is frozen while it has the gate keeps nobody else from storing', async () => {
