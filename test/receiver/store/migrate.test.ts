@@ -20,6 +20,7 @@ import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/mi
 import { prepare } from '../../../src/receiver/store/prepare.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
+import { closeLater } from '../../support/close-later.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
@@ -55,42 +56,39 @@ const withTotal = (total: Field): Family[] => [
 
 it('a field of another type keeps its column and what converts; a rebuild reads the others', async () => {
   const database = await createReceiverDatabase(withTotal(text));
-  try {
-    const readCallback = createReadCallback(withTotal(text));
-    const callbacks = ['12.50', 'much', '', null, 7].map((total, n) => ({
-      event: 'invoice.created',
-      event_time: 1_763_000_000,
-      data: { invoice_id: `${n}`, total },
-    }));
-    const read = (callback: object, n: number) =>
-      readCallback(Buffer.from(JSON.stringify(callback)), { receivedAt: n + 1 }).delivery;
-    await database.store(...callbacks.map(read));
-    const open = (list: readonly Family[]) => {
-      const options = { pool: database.pool, families: list, log };
-      const merge = createMerge(options);
-      return { merge, rebuild: () => rebuildRows({ ...options, merge }) };
-    };
-    const rows = () => database.rows('select total, extra from invoices order by invoice_id');
-    await open(withTotal(text)).merge('invoice');
-    await database.rows('create index on invoices (total); grant select (total) on invoices to public');
-    const lines: object[] = [];
-    const noting = { warn: (line: object) => lines.push(line) } as never;
-    expect(await migrate(database.db, withTotal(amount), noting)).toEqual(['invoices', 'reporting']);
-    expect(lines).toEqual([{ table: 'invoices', columns: 'total (text) to numeric' }]);
-    const converted = ['12.50', null, null, null, '7'].map((total) => ({ total, extra: null }));
-    expect(await rows()).toEqual(converted);
-    const right = `select has_column_privilege('public', 'invoices', 'total', 'select') as is_granted`;
-    expect(await database.rows(right)).toEqual([{ is_granted: true }]);
-    await open(withTotal(amount)).rebuild();
-    expect(await rows()).toEqual(converted.with(1, { total: null, extra: { total: 'much' } as never }));
-    for (const kind of [time, nested, personName, integer, text])
-      expect(await migrate(database.db, withTotal(kind), log)).toEqual(['invoices', 'reporting']);
-    expect(await rows()).toHaveLength(5);
-    await open(withTotal(text)).rebuild();
-    expect((await rows()).map(({ total }) => total)).toEqual(['12.50', 'much', '', null, '7']);
-  } finally {
-    await database.close();
-  }
+  closeLater(database.close);
+  const readCallback = createReadCallback(withTotal(text));
+  const callbacks = ['12.50', 'much', '', null, 7].map((total, n) => ({
+    event: 'invoice.created',
+    event_time: 1_763_000_000,
+    data: { invoice_id: `${n}`, total },
+  }));
+  const read = (callback: object, n: number) =>
+    readCallback(Buffer.from(JSON.stringify(callback)), { receivedAt: n + 1 }).delivery;
+  await database.store(...callbacks.map(read));
+  const open = (list: readonly Family[]) => {
+    const options = { pool: database.pool, families: list, log };
+    const merge = createMerge(options);
+    return { merge, rebuild: () => rebuildRows({ ...options, merge }) };
+  };
+  const rows = () => database.rows('select total, extra from invoices order by invoice_id');
+  await open(withTotal(text)).merge('invoice');
+  await database.rows('create index on invoices (total); grant select (total) on invoices to public');
+  const lines: object[] = [];
+  const noting = { warn: (line: object) => lines.push(line) } as never;
+  expect(await migrate(database.db, withTotal(amount), noting)).toEqual(['invoices', 'reporting']);
+  expect(lines).toEqual([{ table: 'invoices', columns: 'total (text) to numeric' }]);
+  const converted = ['12.50', null, null, null, '7'].map((total) => ({ total, extra: null }));
+  expect(await rows()).toEqual(converted);
+  const right = `select has_column_privilege('public', 'invoices', 'total', 'select') as is_granted`;
+  expect(await database.rows(right)).toEqual([{ is_granted: true }]);
+  await open(withTotal(amount)).rebuild();
+  expect(await rows()).toEqual(converted.with(1, { total: null, extra: { total: 'much' } as never }));
+  for (const kind of [time, nested, personName, integer, text])
+    expect(await migrate(database.db, withTotal(kind), log)).toEqual(['invoices', 'reporting']);
+  expect(await rows()).toHaveLength(5);
+  await open(withTotal(text)).rebuild();
+  expect((await rows()).map(({ total }) => total)).toEqual(['12.50', 'much', '', null, '7']);
 });
 
 it('foreign tables, or those of version 1, stop the migration before anything is changed', async () => {
