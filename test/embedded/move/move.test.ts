@@ -19,7 +19,7 @@ import { until } from '../../support/until.ts';
 
 const target = useReceiverDatabase('test');
 afterAll(killProcesses);
-type Rows = (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+type Rows = TestDatabase['rows'];
 
 async function version2(): Promise<ReceiverDatabase> {
   const database = await createReceiverDatabase();
