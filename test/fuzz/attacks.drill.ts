@@ -10,7 +10,6 @@ import { until } from '../support/until.ts';
 
 const minutes = Math.max(1, Number(process.env.DRILL_MINUTES));
 const heapMb = 384;
-const patienceMs = 20_000;
 const [key, admin, reader] = ['signing-key-of-tests', 'admin-token-of-tests', 'changes-token-of-tests'];
 const database = useReceiverDatabase();
 jest.setTimeout(600_000 + minutes * 60_000);
@@ -61,9 +60,9 @@ function attacksOn({ url }: TestProcess, cookie: string): Record<string, () => P
 }
 
 /** @returns the status; 0: no answer */
-async function send(url: string, body: string, timeoutMs = 60_000): Promise<number> {
+async function send(url: string, body: string): Promise<number> {
   const headers = { 'Content-Type': 'application/json', 'X-Webhook-Signature': sign(key!, body) };
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.timeout(60_000);
   return fetch(url + paths.receipt, { method: 'POST', headers, body, signal }).then(
     async (response) => {
       await response.arrayBuffer();
@@ -131,7 +130,7 @@ it(`a heap of ${heapMb} MB outlives all attacks at once, and no callback beside 
     for (; Date.now() < end && isAlive(); acknowledged += 1) {
       const body = receipt({ receipt_id: acknowledged }, 'beside', 'receipt.created');
       for (let status = 0; status !== 200 && isAlive(); await pause(100)) {
-        status = await send(url, body, patienceMs);
+        status = await send(url, body);
         if (status !== 200) refused.push(status);
       }
     }
