@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { print, printCounts, printTable, withProgress } from '../../common/terminal.ts';
 import type { Core, Feature } from '../../receiver/feature.ts';
 import { gateLock } from '../../receiver/gate/gate.ts';
+import { OtherFamilies } from '../../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
 import { inTransaction, openPool } from '../../receiver/store/pools.ts';
 import { embeddedFolder, hasDatabase } from '../place.ts';
@@ -53,12 +54,12 @@ async function moveAll(core: Core, source: pg.Pool): Promise<void> {
   );
   // What was stored long ago is new here.
   await core.db.deleteFrom('receiver.settings').where('name', '=', 'stale_merged').execute();
+  await withProgress('callbacks merged', undefined, ({ advance }) => mergeWaiting(core, advance));
   printTable(
     ['family', 'stored now', 'refused'],
     Object.entries(families).map(([name, counts]) => [name, ...Object.values(counts)]),
   );
   printCounts(copied);
-  print('A receiver or worker of this database applies what was stored.');
   print('What is refused by the current rules is in the quarantine: receiver quarantine list');
   print(
     `Not brought:${losses}\n- sessions, positions of the feed, counts of resends and drift, times of outages`,
@@ -87,4 +88,16 @@ async function copySource(core: Core, client: pg.ClientBase) {
     .filter(({ count }) => count !== 0)
     .map(({ count, what }) => `\n- ${[count, what].filter(Boolean).join(' ')}`);
   return { families, copied, losses: lines.join('') };
+}
+
+/** No worker needs to run. @throws OtherFamilies */
+async function mergeWaiting({ families, merge }: Core, onProgress: (count: number) => void): Promise<void> {
+  for (const { name } of families)
+    for (let isLeft = true; isLeft; ) {
+      const { outcome, reason, merged, isFull } = await merge(name);
+      if (outcome === 'foreign') throw new OtherFamilies();
+      if (outcome === 'broken') print(`${name} waits to be merged by a worker: ${reason}`);
+      onProgress(merged);
+      isLeft = outcome === 'busy' || (outcome === 'done' && isFull);
+    }
 }

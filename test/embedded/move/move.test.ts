@@ -57,13 +57,11 @@ async function insertCallbacks({ rows }: TestDatabase, callbacks: readonly objec
   return deliveries.map(({ id }) => id);
 }
 
-/** Runs `receiver move`, and applies what it has brought. @returns its output */
+/** Runs `receiver move`. @returns its output */
 async function move(from: string, env: Record<string, string> = {}): Promise<string> {
   const program = new Command('receiver').exitOverride();
   addFeatureCommands(program, onCoreOf({ DATABASE_URL: target.url, ...env }));
-  const output = await captureOutput(() => program.parseAsync(['move', '--from', from], { from: 'user' }));
-  await mergeAll(coreOf(target));
-  return output;
+  return captureOutput(() => program.parseAsync(['move', '--from', from], { from: 'user' }));
 }
 
 /** Everything that a move brings. */
@@ -165,7 +163,7 @@ it('quarantines what the current rules refuse, with its arrival, and names it', 
   expect(await target.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '2' }]);
 });
 
-it('nothing is lost or counted twice, however often it is killed', async () => {
+it('nothing is lost or applied twice, however often it is killed', async () => {
   const callbacks = Array.from({ length: 3_000 }, (_, n) => receipt(n % 2_500, { n, net_amount: n }));
   const source = await version1(callbacks);
   await insertCallbacks(source, callbacks.slice(0, 1_000));
@@ -180,7 +178,6 @@ it('nothing is lost or counted twice, however often it is killed', async () => {
   }
   await move(source.url);
   expect(await receivedIn(target)).toEqual(await receivedIn(await receivedDirectly(source)));
-  expect(await target.rows('select from receiver.resends')).toEqual([]);
 });
 
 it('takes callbacks meanwhile, and what both have received is one with both counts', async () => {
