@@ -31,6 +31,10 @@ type Call<O extends Operation> = O extends { request: z.ZodType }
 /** @throws ServiceError; the reason of an aborted signal */
 export type ServiceClient = { readonly [Name in OperationName]: Call<(typeof operations)[Name]> };
 
+/** What an operation takes, and what it resolves to: `RequestTo<'verifyAadhaarOtp'>`. */
+export type RequestTo<Name extends OperationName> = Parameters<ServiceClient[Name]>[0];
+export type ResponseTo<Name extends OperationName> = Awaited<ReturnType<ServiceClient[Name]>>;
+
 /** @throws TypeError for an invalid base address or number */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const connection = {

@@ -6,20 +6,19 @@ import {
   loginTokenSource,
   type OperationName,
   type Profile,
-  type ServiceClient,
+  type RequestTo,
+  type ResponseTo,
   type ServiceIdentifier,
   type Subscription,
 } from '../../src/client/index.ts';
 
-type RequestOf<Name extends OperationName> = Parameters<ServiceClient[Name]>[0];
-type ResponseOf<Name extends OperationName> = Awaited<ReturnType<ServiceClient[Name]>>;
-type Verified = ResponseOf<'verifyAadhaarOtp'>;
+type Verified = ResponseTo<'verifyAadhaarOtp'>;
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};
 
 // The compiler checks these types; jest only runs the lines.
 it('has the service identifier in the type at abha_end, and as optional elsewhere', () => {
-  function atEnd(response: Verified | ResponseOf<'createAddressByMobile'>) {
+  function atEnd(response: Verified | ResponseTo<'createAddressByMobile'>) {
     if (response.skip_state === 'abha_end') return response.svc.min_token;
     // @ts-expect-error svc may be missing in every other state
     return response.svc.min_token;
@@ -30,7 +29,7 @@ it('has the service identifier in the type at abha_end, and as optional elsewher
 });
 
 it('has the known fields alone, at every depth, and the rest as unknown under raw', () => {
-  type Responses = ResponseOf<Exclude<OperationName, 'deleteSubscription'>>;
+  type Responses = ResponseTo<Exclude<OperationName, 'deleteSubscription'>>;
   type Records = Profile & ServiceIdentifier & Subscription & Drug & LabTest & AbhaProfile & Appointment;
   type KeysOf<T> = T extends unknown ? keyof T : never;
   holds<string extends KeysOf<Responses> | keyof Records ? false : true>();
@@ -42,22 +41,22 @@ it('has the known fields alone, at every depth, and the rest as unknown under ra
 it('lets any profile field be null, and always has both arrays of a search', () => {
   holds<Same<Profile['year_of_birth'], number | null | undefined>>();
   holds<Same<Profile['first_name'], string | null | undefined>>();
-  holds<Same<ResponseOf<'searchDrugsAndLabs'>['drugs'], Drug[]>>();
-  holds<Same<ResponseOf<'searchDrugsAndLabs'>['lab_tests'], LabTest[]>>();
+  holds<Same<ResponseTo<'searchDrugsAndLabs'>['drugs'], Drug[]>>();
+  holds<Same<ResponseTo<'searchDrugsAndLabs'>['lab_tests'], LabTest[]>>();
 });
 
 it('rejects in the types what is not in the interface', () => {
   // @ts-expect-error s_type is drug or lab
-  const search: RequestOf<'searchDrugsAndLabs'> = { q: 'a', s_type: 'herb' };
+  const search: RequestTo<'searchDrugsAndLabs'> = { q: 'a', s_type: 'herb' };
   // @ts-expect-error the OTP is required
-  const verify: RequestOf<'verifyAadhaarOtp'> = { mobile: '9876543210', txn_id: 't' };
-  type NewSubscription = RequestOf<'createSubscription'>;
+  const verify: RequestTo<'verifyAadhaarOtp'> = { mobile: '9876543210', txn_id: 't' };
+  type NewSubscription = RequestTo<'createSubscription'>;
   // @ts-expect-error the endpoint is required
   const create: NewSubscription = { event_names: ['receipt.created'] };
   // @ts-expect-error event_names is a list
   const text: NewSubscription = { endpoint: 'https://a.example', event_names: 'receipt.created' };
   // @ts-expect-error a page of days has its number
-  const page: RequestOf<'listAppointments'> = { start_date: '2026-08-01', end_date: '2026-08-01' };
+  const page: RequestTo<'listAppointments'> = { start_date: '2026-08-01', end_date: '2026-08-01' };
   // @ts-expect-error the secret is required
   const login = () => loginTokenSource({ baseUrl: 'http://a', clientId: 'a' });
   expect([search, verify, create, text, page, login]).toHaveLength(6);
