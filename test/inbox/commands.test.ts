@@ -25,8 +25,9 @@ const logged = () =>
     'select action, filter, rows, cardinality(subjects) as patients from public.access_log order by entry',
   );
 
+const event_time = Math.floor(Date.now() / 1000) - 60;
 const receipt = (receipt_id: unknown, data: object = {}) => ({
-  ...{ event: 'receipt.created', event_time: Math.floor(Date.now() / 1000) - 60, business_id: 'b1' },
+  ...{ event: 'receipt.created', event_time, business_id: 'b1' },
   data: { receipt_id, ...data },
 });
 const store = (...callbacks: object[]) => storeAndMerge(core, ...callbacks);
