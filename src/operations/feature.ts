@@ -4,10 +4,11 @@ import type { Feature, Task } from '../receiver/feature.ts';
 import { createOutageAlert, sendAlerts } from './alerts.ts';
 import { openChannels } from './channels.ts';
 import { addOperationsCommands } from './commands.ts';
-import { readDatabaseChecks, recordSilence } from './database-checks.ts';
+import { readDatabaseChecks } from './database-checks.ts';
 import { createRoute } from './health-route.ts';
 import { createHeartbeat, trim } from './heartbeat.ts';
 import { createLossRecorder } from './lost.ts';
+import { recordSilence } from './silence.ts';
 
 const minuteMs = 60_000;
 

@@ -1,4 +1,4 @@
-import { recordSilence } from '../../src/operations/database-checks.ts';
+import { recordSilence } from '../../src/operations/silence.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { openApp, visitAs } from './support.ts';
 

@@ -1,9 +1,9 @@
 import { families } from '../../src/callbacks/families/index.ts';
 import { type Config, InvalidConfiguration } from '../../src/common/config/config.ts';
 import { addOperationsCommands } from '../../src/operations/commands.ts';
-import { recordSilence } from '../../src/operations/database-checks.ts';
 import { readReadiness } from '../../src/operations/process-checks.ts';
 import { readChecks } from '../../src/operations/read-checks.ts';
+import { recordSilence } from '../../src/operations/silence.ts';
 import type { Core, RunningCore } from '../../src/receiver/feature.ts';
 import { TablesRefused } from '../../src/receiver/store/errors.ts';
 import { fingerprintOf, migrate } from '../../src/receiver/store/migrate.ts';
