@@ -18,8 +18,9 @@ export interface RateLimit {
 
 const maxAddresses = 10_000;
 
-/** An address of IPv6 by its first four groups, which one sender usually has: its /64, unless `::` cuts some of them. */
-const networkOf = (address: string) => (isIPv6(address) ? address.split(':', 4).join(':') : address);
+/** An address of IPv6 by its first four groups: its /64, which one sender usually has. Those behind a `::` are zeros. */
+const networkOf = (address: string) =>
+  isIPv6(address) ? address.split('::', 1)[0]!.split(':', 4).join(':') : address;
 
 /** A limit per period and address, in this process; an address of IPv6 counts as its /64. */
 export function rateLimit({ points, durationS }: { points: number; durationS: number }): RateLimit {

@@ -29,6 +29,9 @@ it('addresses of one /64 of IPv6 share a limit, those of another do not', () => 
   for (const host of ['1', '2', 'ffff:1:2']) limit.consume(`2001:db8:0:7::${host}`);
   expect(isLimited(limit, '2001:db8:0:7::9')).toBe(true);
   expect(isLimited(limit, '2001:db8:0:8::1')).toBe(false);
+  for (const group of ['1', '2', 'ffff']) limit.consume(`2001:db8::${group}:b:c:d`);
+  expect(isLimited(limit, '2001:db8::9:b:c:d')).toBe(true);
+  expect(isLimited(limit, '2001:db9::9:b:c:d')).toBe(false);
 });
 
 it('forgets all sources where there are too many', () => {
