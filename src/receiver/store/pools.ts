@@ -53,13 +53,18 @@ export function openPool(
 
 /** Pools behind a connection pooler that gave a transaction a session without its statement. */
 const unprepared = new WeakSet<pg.Pool>();
+const names = new Map<string, string>();
 
 /**
  * A prepared statement, where the pool can have any. Its name is a hash of its text: behind a pooler, statements of other processes
  * have names in the same session.
  */
-export const prepared = (pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig =>
-  unprepared.has(pool) ? query : { ...query, name: hash('sha256', query.text, 'base64url') };
+export function prepared(pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig {
+  if (unprepared.has(pool)) return query;
+  const name = names.get(query.text) ?? hash('sha256', query.text, 'base64url');
+  names.set(query.text, name);
+  return { ...query, name };
+}
 
 export async function queryPrepared<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
