@@ -76,7 +76,7 @@ export async function listIds(db: Db): Promise<IdWithAlias[]> {
   return rows;
 }
 
-export type Directory = Awaited<ReturnType<ServiceClient['directory']>>['data'];
+type Directory = Awaited<ReturnType<ServiceClient['directory']>>['data'];
 
 /** `updated_by` of the names of the platform's directory. */
 const platform = 'platform';

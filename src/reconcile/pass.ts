@@ -5,7 +5,7 @@ import { addDays } from '../common/days.ts';
 import type { Core } from '../receiver/feature.ts';
 import { storeDeliveries } from '../receiver/gate/gate.ts';
 import { describeError } from '../receiver/store/errors.ts';
-import { type Directory, takeNames } from './aliases.ts';
+import { takeNames } from './aliases.ts';
 import { type Comparison, compareAppointments, type Outcome } from './compare-appointments.ts';
 import { readAppointments, type Window } from './read-appointments.ts';
 
@@ -62,7 +62,7 @@ export async function runPass(
     await db.updateTable('receiver.reconciliations').set(values).where('id', '=', pass.id).execute();
   };
   try {
-    const directory = await readDirectory(client, signal);
+    const directory = await readDirectory(core, client, signal);
     if (directory && !isDryRun) await takeNames(db, directory);
     const business = await findBusiness(core, directory?.business?.business_id, wanted);
     for await (const reading of readAppointments(client, { from, to }, signal)) {
@@ -100,15 +100,16 @@ async function store({ pool, families }: Core, compared: readonly Comparison[]):
   return results.filter((result) => result === 'accepted').length;
 }
 
-/** Undefined: the credentials may have no right to read it. */
-const readDirectory = (client: ServiceClient, signal: AbortSignal): Promise<Directory | undefined> =>
-  client.directory({ signal }).then(
-    ({ data }) => data,
-    (error) => {
-      if (!(error instanceof Rejected)) throw error;
-      return undefined;
-    },
-  );
+async function readDirectory({ log }: Core, client: ServiceClient, signal: AbortSignal) {
+  try {
+    return (await client.directory({ signal })).data;
+  } catch (error) {
+    // The credentials may have no right to read it.
+    if (!(error instanceof Rejected)) throw error;
+    log.warn({ err: error }, 'the names of the platform could not be read');
+    return undefined;
+  }
+}
 
 class UnknownBusiness extends Error {
   override readonly name = 'UnknownBusiness';
