@@ -192,17 +192,9 @@ function byPerson(family: Family, term: string) {
   }
   if (!isName(term)) return [];
   // A name has every word, or words that begin so; the second list has the marks of the term as nothing.
-  const query = wordsOf(term)
-    .map((words) => `(${words.map((word) => `'${word}':*`).join(' & ')})`)
-    .join(' | ');
-  return [
-    scan(
-      family,
-      'name',
-      any(names, (text) => `${nameLexemes(text)} @@ lower($1)::tsquery`),
-      [query],
-    ),
-  ];
+  const queries = wordsOf(term).map((words) => words.map((word) => `'${word}':*`).join(' & '));
+  const isNamed = (text: string) => `${nameLexemes(text)} @@ lower($1)::tsquery`;
+  return [scan(family, 'name', any(names, isNamed), [queries.join(' | ')])];
 }
 
 /** How a record was found, for people: the digits of its id may be the printed number of another one. */
