@@ -84,6 +84,7 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ fields: { event_time: { kind: 'time' } } }`), /event_time is a column of every family/],
     [of(`{ fields: { constructor: { kind: 'text' } } }`), /constructor .*a name of JavaScript/],
     [of(`{ fields: { a: { kind: 'date' } } }`), /fields.a.kind .*"amount"/],
+    [of(`{ feilds: {} }`), /feilds/],
     [of(`{ events: {} }`), /events must list an event/],
     [of(`{ events: { 'f.x': 'reconciled' } }`), /events.f.x .*"deleted"/],
     [of(`{ path: { default: ['f'] } }`), /path.default.0 must start with \//],

@@ -24,7 +24,7 @@ const variable = z.string().regex(/^[A-Z][A-Z0-9_]*_PATH$/, 'must be such as INV
 
 /** What tables, indexes and routes are made of. The compiler checks all else of a module, in TypeScript or with `// @ts-check`. */
 export const familySchema = z
-  .looseObject({
+  .strictObject({
     name,
     events: z
       .record(z.string().min(1).max(200), z.enum(['created', 'updated', 'deleted']))
@@ -36,6 +36,10 @@ export const familySchema = z
     changeTime: z.string().optional(),
     printedNumber: z.string().optional(),
     people: z.object({ names: z.array(z.string()), phones: z.array(z.string()) }).optional(),
+    dependentFields: z.unknown().optional(),
+    title: z.unknown().optional(),
+    labels: z.unknown().optional(),
+    sample: z.unknown().optional(),
   })
   .superRefine(({ fields, key, changeTime, printedNumber, people }, { addIssue }) => {
     const requireKind = (
