@@ -12,9 +12,8 @@ interface VariableGroup {
 
 /** Most deployments set these. */
 const inReadme =
-  'PORT TRUST_PROXY EVENTS_PATH SIGNING_KEYS ALLOWED_IPS DATABASE_URL REDIS_URL RETENTION PUBLIC_URL ADMIN_TOKEN REPORT_TIMEZONE METRICS_TOKEN'.split(
-    ' ',
-  );
+  `PORT TRUST_PROXY EVENTS_PATH SIGNING_KEYS ALLOWED_IPS DATABASE_URL REDIS_URL RETENTION PUBLIC_URL ADMIN_TOKEN
+  REPORT_TIMEZONE METRICS_TOKEN`.split(/\s+/);
 
 /** By the first variable of each group. */
 const headings: Record<string, { title: string; intro?: string }> = {
