@@ -50,7 +50,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
-  const { isExpired, store, listRecent, drained } = createDeliveryStore(options);
+  const { store, listRecent, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
   const drift = createDrift(pool, log, families);
 
@@ -61,11 +61,12 @@ export function createIntake(options: IntakeOptions): Intake {
         const receivedAt = nextArrival();
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
-        if (isExpired(delivery)) return dropExpired(delivery);
+        const { id, family } = delivery;
         const status = await store(delivery, 'anywhere');
-        if (status === 'duplicate') duplicates.inc({ family: delivery.family });
-        if (status === 'accepted') drift.observe(delivery.id, callback, unfitFields);
-        return { status, id: delivery.id };
+        if (status === 'duplicate') duplicates.inc({ family });
+        if (status === 'expired') notStored.inc({ family, reason: status });
+        if (status === 'accepted') drift.observe(id, callback, unfitFields);
+        return { status, id };
       } catch (error) {
         throw error instanceof Rejection ? await quarantine.keep(error, body, route) : error;
       }
@@ -80,12 +81,9 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = ofPath.find(takesEveryEvent);
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
-        const { id } = delivery;
-        if (isExpired(delivery)) return { outcome: 'expired', id };
-        if (dryRun) return { outcome: 'accepted', id };
-        const outcome = await store(delivery, 'database');
-        if (outcome === 'accepted') drift.observe(id, callback, unfitFields);
-        return { outcome, id };
+        const outcome = await store(delivery, dryRun ? 'nowhere' : 'database');
+        if (outcome === 'accepted' && !dryRun) drift.observe(delivery.id, callback, unfitFields);
+        return { outcome, id: delivery.id };
       } catch (error) {
         return { outcome: 'rejected', rejection: rejectionOf(error) };
       }
@@ -98,8 +96,8 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
         const { delivery } = readCallback(body, { expected, receivedAt, id });
         checkTenant(delivery);
-        if (isExpired(delivery)) dropExpired(delivery);
-        else await store(delivery, 'database');
+        const status = await store(delivery, 'database');
+        if (status === 'expired') notStored.inc({ family: delivery.family, reason: status });
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = rejectionOf(error);
@@ -114,11 +112,6 @@ export function createIntake(options: IntakeOptions): Intake {
       await drift.close();
     },
   };
-}
-
-function dropExpired({ id, family }: Delivery): { status: 'expired'; id: string } {
-  notStored.inc({ family, reason: 'expired' });
-  return { status: 'expired', id };
 }
 
 /** @returns a check that throws TenantNotAllowed */

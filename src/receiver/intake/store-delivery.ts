@@ -44,17 +44,11 @@ export type ListRecent = () => readonly StoredDelivery[];
 interface DeliveryStore {
   listRecent: ListRecent;
   /**
-   * Whether the event is older than what its family keeps, by both clocks.
-   *
-   * @throws InvalidCallback: no earlier event could replace what one of the future makes
+   * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable; `nowhere`: a dry run
+   * @returns once it is durable, or is known not to be stored
+   * @throws InvalidCallback: no earlier event could replace what one of the future makes; DataRefused; Unavailable
    */
-  isExpired: (delivery: Delivery) => boolean;
-  /**
-   * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable
-   * @returns once it is durable
-   * @throws DataRefused; Unavailable
-   */
-  store: (delivery: Delivery, place: 'anywhere' | 'database') => Promise<'accepted' | 'duplicate'>;
+  store: (delivery: Delivery, place: 'anywhere' | 'database' | 'nowhere') => Promise<ReceiveResult>;
   drained: () => Promise<void>;
 }
 
@@ -120,12 +114,13 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   const gate = createGroupCommit({ ...commitLimits, maxItems: maxGated, commit: passGate });
 
   return {
-    isExpired: (delivery) => isExpired(options, delivery),
     listRecent: () => {
       const since = Date.now() - recentMs;
       return stored.slice(-maxRecent).filter(({ at }) => at >= since);
     },
     store: async (delivery, place) => {
+      if (isExpired(options, delivery)) return 'expired';
+      if (place === 'nowhere') return 'accepted';
       try {
         const result = await commits[place].append(delivery);
         return result === 'gated' ? await gate.append(delivery) : result;
@@ -140,6 +135,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   };
 }
 
+/** Whether the event is older than what its family keeps, by both clocks. @throws InvalidCallback */
 function isExpired({ config, clock }: IntakeOptions, { eventMs, family }: Delivery): boolean {
   const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
   const judge = (nowMs: number) => {
