@@ -79,30 +79,19 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
       return results;
     });
   // Not through the circuit: its errors say nothing about PostgreSQL.
-  const passGate = async (deliveries: Delivery[]) => {
-    try {
-      return await withTimeout(2 * databaseMs, storeGated(pool, families, deliveries, databaseMs));
-    } catch (error) {
+  const passGate = (deliveries: Delivery[]) =>
+    withTimeout(2 * databaseMs, storeGated(pool, families, deliveries, databaseMs)).catch((error) => {
       throw gateError(error);
-    }
-  };
-
-  const spill = async (deliveries: Delivery[]) => {
-    if (!fallback) throw new StoreUnavailable('PostgreSQL');
-    const end = commitSeconds.startTimer({ store: 'redis' });
-    await fallback.append(
-      deliveries.map(({ id, family, body, receivedAt }) => ({ id, family, body, receivedAt })),
-    );
-    end();
-    return deliveries.map(() => 'accepted' as const);
-  };
-
+    });
   const insertOrSpill = async (deliveries: Delivery[]) => {
     try {
       return await insert(deliveries);
     } catch (error) {
-      if (fallback && error instanceof StoreUnavailable) return spill(deliveries);
-      throw error;
+      if (!fallback || !(error instanceof StoreUnavailable)) throw error;
+      const end = commitSeconds.startTimer({ store: 'redis' });
+      await fallback.append(deliveries);
+      end();
+      return deliveries.map(() => 'accepted' as const);
     }
   };
 
