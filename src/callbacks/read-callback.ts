@@ -8,9 +8,11 @@ import { recordIdOf, versionOf } from './identify.ts';
 import { createParse, type ParsedCallback, unfitMark } from './parse.ts';
 import { subjectsOf } from './subjects.ts';
 
-interface ReadResult {
+export interface ReadResult {
   delivery: Delivery;
   callback: AnyCallback;
+  /** Where none lists the event, the one that takes every event. */
+  family: Family;
   unfitFields: readonly string[];
 }
 
@@ -50,7 +52,7 @@ export function createReadCallback(families: readonly Family[], isStored = false
       receivedAt,
       body: safeBody,
     };
-    return { delivery, callback, unfitFields };
+    return { delivery, callback, family, unfitFields };
   };
 }
 

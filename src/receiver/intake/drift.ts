@@ -1,7 +1,8 @@
 import type pg from 'pg';
-import { type AnyCallback, envelopeMembers } from '../../callbacks/callback.ts';
-import type { Family } from '../../callbacks/families/family.ts';
+import { envelopeMembers } from '../../callbacks/callback.ts';
+import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { unfitMark } from '../../callbacks/parse.ts';
+import type { ReadResult } from '../../callbacks/read-callback.ts';
 import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
 import { gate } from '../store/insert-deliveries.ts';
@@ -31,7 +32,7 @@ on conflict (name, key) do update
   set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;
 
 interface Drift {
-  observe: (id: string, callback: AnyCallback, unfitFields: readonly string[]) => void;
+  observe: (received: ReadResult) => void;
   close: () => Promise<void>;
 }
 
@@ -39,10 +40,7 @@ interface Drift {
  * Counts where callbacks differ from the documented interface: in memory, and every few seconds in `counters`, so that no
  * callback waits for it. A key is JSON: event, field, kind, value.
  */
-export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]): Drift {
-  const familyOf = new Map(
-    families.flatMap((family) => Object.keys(family.events).map((event) => [event, family])),
-  );
+export function createDrift(pool: pg.Pool, log: Log): Drift {
   let notes = new Map<string, { count: number; example: string }>();
 
   const add = (key: string, count: number, example: string): void => {
@@ -67,10 +65,9 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
   const timer = setInterval(() => void flush(), flushEveryMs).unref();
 
   return {
-    observe: (id, callback, unfitFields) => {
+    observe: ({ delivery: { id }, callback, family, unfitFields }) => {
       const { event, data } = callback;
-      const family = familyOf.get(event);
-      if (!family) {
+      if (takesEveryEvent(family)) {
         note(id, /^[A-Za-z_][\w.]{0,99}$/.test(event) ? event : '…', '/event', 'unknown');
         return;
       }

@@ -52,20 +52,20 @@ export function createIntake(options: IntakeOptions): Intake {
   const checkTenant = createTenantCheck(config.authentication);
   const { store, listRecent, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
-  const drift = createDrift(pool, log, families);
+  const drift = createDrift(pool, log);
 
   return {
     receive: async (body, route) => {
       try {
         const expected = familyNamed.get(route.family);
         const receivedAt = nextArrival();
-        const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
-        checkTenant(delivery);
-        const { id, family } = delivery;
-        const status = await store(delivery, 'anywhere');
+        const received = readCallback(body, { expected, receivedAt });
+        const { id, family } = received.delivery;
+        checkTenant(received.delivery);
+        const status = await store(received.delivery, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family });
         if (status === 'expired') notStored.inc({ family, reason: status });
-        if (status === 'accepted') drift.observe(id, callback, unfitFields);
+        if (status === 'accepted') drift.observe(received);
         return { status, id };
       } catch (error) {
         throw error instanceof Rejection ? await quarantine.keep(error, body, route) : error;
@@ -79,11 +79,11 @@ export function createIntake(options: IntakeOptions): Intake {
       const ofPath = families.filter(({ name }) => config.paths[name]?.includes(path));
       try {
         const expected = ofPath.find(takesEveryEvent);
-        const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
-        checkTenant(delivery);
-        const outcome = await store(delivery, dryRun ? 'nowhere' : 'database');
-        if (outcome === 'accepted' && !dryRun) drift.observe(delivery.id, callback, unfitFields);
-        return { outcome, id: delivery.id };
+        const received = readCallback(body, { expected, receivedAt });
+        checkTenant(received.delivery);
+        const outcome = await store(received.delivery, dryRun ? 'nowhere' : 'database');
+        if (outcome === 'accepted' && !dryRun) drift.observe(received);
+        return { outcome, id: received.delivery.id };
       } catch (error) {
         return { outcome: 'rejected', rejection: rejectionOf(error) };
       }
