@@ -84,15 +84,14 @@ export function openQueue({ url, config, log }: QueueOptions): DeliveryQueue {
     streams: { events: { maxLen: 100 } },
   }).on('error', report);
   const closing = new AbortController();
+  /** While it has any, `notify` waits. */
   let next = new Map<string, readonly string[]>();
-  let isWaiting = false;
   let adding: Promise<void> | undefined;
   let nextAt = 0;
 
   const notify = async () => {
     const restMs = nextAt - performance.now();
     await (restMs > 0 ? pause(restMs, closing.signal) : undefined);
-    isWaiting = false;
     const added = [...next.values()].flat().length;
     nextAt = performance.now() + Math.min(added * times.jobMsPerDelivery, times.jobEveryMs);
     const jobs = Array.from(next, ([family, ids]) => ({
@@ -117,11 +116,9 @@ export function openQueue({ url, config, log }: QueueOptions): DeliveryQueue {
     },
 
     enqueue: async (family, ids) => {
+      const isWaiting = next.size > 0;
       next.set(family, [...(next.get(family) ?? []), ...ids]);
-      if (!isWaiting) {
-        isWaiting = true;
-        adding = notify();
-      }
+      if (!isWaiting) adding = notify();
       await adding;
     },
 
