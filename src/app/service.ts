@@ -62,8 +62,7 @@ export function startService(service: Service, log: Log): Promise<Parts<RunningS
     const error = await findBindError(config.port, config.host); // before a database is made
     if (error) throw new PortUnavailable(config, error);
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, false));
-    const core = openCore(service, 'features', databaseUrl, log);
-    onStop(core.close);
+    const core = openCore(service, 'features', databaseUrl, log, onStop);
     if (config.role === 'handlers') return startHandlers(core, databaseUrl, onStop);
     const routes = (process: ReceiverState) =>
       features.flatMap((feature) => feature.routes?.({ ...core, process }) ?? []);
@@ -121,31 +120,23 @@ export const onCoreOf =
       );
     const { stop } = await startParts(async (onStop) => {
       const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
-      const core = openCore(service, 'command', url, log);
-      onStop(core.close);
-      await run(core, ...args);
+      await run(openCore(service, 'command', url, log, onStop), ...args);
     });
     await stop();
   };
 
-function openCore(
-  { config, families }: Service,
-  part: string,
-  url: string,
-  log: Log,
-): Core & { close: () => Promise<void> } {
+function openCore({ config, families }: Service, part: string, url: string, log: Log, onStop: OnStop): Core {
   const { databaseMs: connectTimeoutMs } = config.times;
-  const open = (address: string) =>
-    openPool(address, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
+  const open = (address: string) => {
+    const opened = openPool(address, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
+    onStop(() => opened.end());
+    return opened;
+  };
   const pool = open(url);
   const reports = config.reportDatabaseUrl ? open(config.reportDatabaseUrl) : pool;
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const merge = createMerge({ pool, families, log });
-  const close = async () => {
-    await pool.end();
-    if (reports !== pool) await reports.end();
-  };
-  return { config, families, db, pool, reports, merge, log, features, close };
+  return { config, families, db, pool, reports, merge, log, features };
 }
 
 /** @returns the address of the embedded database. @throws Error where another process uses it and `canShare` is false */
