@@ -65,7 +65,9 @@ async function run(
   const config = generated ? { ...service.config, adminToken: generated.token } : service.config;
   const { result, stop } = await startService({ config, families }, log);
   const { url, access } = result;
-  onReload(() => reload(readAgain, access, log));
+  // A terminal that is closed sends the signal, too: then it is a stop.
+  if (!process.stdin.isTTY && !process.stdout.isTTY)
+    process.removeAllListeners('SIGHUP').on('SIGHUP', () => void reload(readAgain, access, log));
   log.info({ role: config.role, url }, config.role === 'handlers' ? 'handlers are ready' : 'ready');
   // In production the paths may be secret, and the output is usually stored.
   if (takesCallbacks(config) && !config.production) printWithLog(greeting(url, config, families, generated));
@@ -87,13 +89,6 @@ async function reload(
     const problems = error instanceof InvalidConfiguration ? error.problems : [(error as Error).message];
     log.error({ problems }, 'SIGNING_KEYS and ALLOWED_IPS stay as they were');
   }
-}
-
-/** A terminal that is closed sends the signal, too: then it is a stop. */
-const isOnTerminal = process.stdin.isTTY || process.stdout.isTTY;
-
-function onReload(run: () => Promise<void>): void {
-  if (!isOnTerminal) process.removeAllListeners('SIGHUP').on('SIGHUP', () => void run());
 }
 
 async function exit(code: number): Promise<never> {
