@@ -19,15 +19,16 @@ export async function startHandlersProcess(
 ): Promise<() => Promise<void>> {
   const env = { ...process.env, ROLE: 'handlers', HOST: '127.0.0.1', PORT: '0' };
   if (!databaseUrl) Object.assign(env, { DATABASE_URL: embeddedUrl });
+  let isReady = false;
   let isStopping = false;
   let running: ChildProcess;
   const start = () => {
-    running = fork(process.argv[1]!, ['start'], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(process.argv[1]!, ['start'], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    running = child;
     let heardAt = performance.now();
-    running.on('message', () => {
+    child.on('message', () => {
       heardAt = performance.now();
     });
-    const child = running;
     const watch = setInterval(() => {
       if (performance.now() - heardAt < times.handlersSilentMs) return;
       log.error({ handlersPid: child.pid }, 'the handlers do not respond, and are ended');
@@ -35,15 +36,11 @@ export async function startHandlersProcess(
     }, aliveEveryMs);
     child.once('exit', (code, signal) => {
       clearInterval(watch);
-      if (!isStopping) log.error({ code, signal }, 'the process of the handlers has ended');
+      if (isStopping) return;
+      log.error({ code, signal }, 'the process of the handlers has ended');
+      if (isReady) setTimeout(() => isStopping || start(), times.handlersRestartMs);
     });
     return child;
-  };
-  const restart = () => {
-    if (isStopping) return;
-    setTimeout(() => {
-      if (!isStopping) start().once('exit', restart);
-    }, times.handlersRestartMs);
   };
 
   const first = start();
@@ -53,7 +50,7 @@ export async function startHandlersProcess(
     throw new Error(
       `The process of the handlers has ended before it was ready (${first.signalCode ?? first.exitCode}): see its log, and whether a module ends it`,
     );
-  first.once('exit', restart);
+  isReady = true;
   return async () => {
     isStopping = true;
     const child = running;
