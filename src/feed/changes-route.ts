@@ -16,7 +16,7 @@ export function createChangesRoute(core: Core): Router {
 
   router.get('/changes', async (req, res) => {
     const reader = configured.tokens.find(({ token }) => isAuthorized(req, token));
-    if (!reader) throw new NotAdmin('one of CHANGES_TOKENS');
+    if (!reader) throw new NotAdmin('Send the header Authorization: Bearer <one of CHANGES_TOKENS>.');
     const query = schema.safeParse(req.query);
     if (!query.success) {
       const faults = query.error.issues.map(({ path, message }) => [...path, message].join(': '));
@@ -25,7 +25,10 @@ export function createChangesRoute(core: Core): Router {
     const head = await readHead(core.db);
     const { after: from = `${head.epoch}.0`, limit, ...selected } = query.data;
     const after = await findPosition(core.db, from, head);
-    if (after === undefined) throw new CursorUnknown();
+    if (after === undefined)
+      throw new CursorUnknown(
+        'What follows this cursor is not known: a backup was restored, or it is another database. Read from the beginning, without after.',
+      );
     const name = createHash('sha256').update(reader.token).digest('hex').slice(0, 12);
     const actor = { id: 'changes-token', name, address: addressOf(req, authentication.trustProxy) };
     const selection = { ...selected, is_public: reader.isPublic };

@@ -23,7 +23,8 @@ export function createRoute(core: RunningCore): Router {
   if (!metricsToken) return router;
   const scrape = createScrape(core);
   router.get('/metrics', async (req, res) => {
-    if (!isAuthorized(req, metricsToken)) throw new NotAdmin('METRICS_TOKEN');
+    if (!isAuthorized(req, metricsToken))
+      throw new NotAdmin('Send the header Authorization: Bearer <METRICS_TOKEN>.');
     const { type, text } = await scrape();
     send(res, 200, type, text);
   });

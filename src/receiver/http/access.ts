@@ -75,7 +75,8 @@ export function createAccessChecks(
       if (rules.trustProxy > 0 && !isIP(address)) warn(forwardedMissing);
       if (!isSenderKnown) rejections.check(address);
       const { keys, isAllowedAddress } = senders;
-      if (hasAddresses && !isAllowedAddress(address)) throw new AddressNotAllowed();
+      if (hasAddresses && !isAllowedAddress(address))
+        throw new AddressNotAllowed('This address is not on the list of allowed addresses.');
       if (!hasKeys) return () => {};
       const value = req.headers[header];
       const text = Array.isArray(value) ? value.join(',') : value;

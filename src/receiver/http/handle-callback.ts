@@ -8,14 +8,7 @@ import type { Route } from '../intake/quarantine-body.ts';
 import { requestSeconds, requests } from '../metrics.ts';
 import { Unavailable } from '../store/errors.ts';
 import type { AccessChecks } from './access.ts';
-import {
-  BodyTooLarge,
-  errorsOfCallbacks,
-  MethodNotAllowed,
-  RequestAborted,
-  sendJson,
-  sendProblem,
-} from './responses.ts';
+import { BodyTooLarge, errorsOfCallbacks, MethodNotAllowed, sendJson, sendProblem } from './responses.ts';
 
 interface Dependencies {
   config: Config;
@@ -46,7 +39,7 @@ function createHandler(route: Route, { config, access, intake, log }: Dependenci
   const { family } = route;
 
   const receive = async (req: IncomingMessage) => {
-    if (req.method !== 'POST') throw new MethodNotAllowed();
+    if (req.method !== 'POST') throw new MethodNotAllowed('This path accepts POST only.');
     const verify = access.authorize(req);
     const body = await readBody(req, config.bodyLimitBytes);
     verify(body);
@@ -93,9 +86,17 @@ function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
 }
 
+/** The sender closed the connection before its request was complete. */
+class RequestAborted extends Error {}
+
+const tooLarge = (limit: number) =>
+  new BodyTooLarge(
+    `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
+  );
+
 /** @throws BodyTooLarge, RequestAborted */
 async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > limit) throw new BodyTooLarge(limit);
+  if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -106,7 +107,7 @@ async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
       chunks.length = 0;
       // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
       req.off('data', read).resume();
-      reject(new BodyTooLarge(limit));
+      reject(tooLarge(limit));
     };
     req.on('data', read);
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));

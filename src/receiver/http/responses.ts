@@ -9,54 +9,21 @@ import {
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { Unavailable } from '../store/errors.ts';
 
-const requestError = <Values extends unknown[]>(message: (...values: Values) => string) =>
-  class extends Error {
-    constructor(...values: Values) {
-      super(message(...values));
-      this.name = new.target.name;
-    }
-  };
+/** Its message is for the sender, and its name is the reason in the log. */
+class RequestError extends Error {
+  override name = this.constructor.name;
+}
 
-export class SignatureMissing extends requestError(
-  (header: string) => `The callback is not signed: the header ${header} is missing.`,
-) {}
-
-export class SignatureWrong extends requestError(
-  () => 'The signature does not match the body under any key.',
-) {}
-
-export class SignatureStale extends requestError(
-  (toleranceS: number) =>
-    `The signature's time is more than ${toleranceS} seconds away from the current time: sign each attempt anew.`,
-) {}
-
-export class AddressNotAllowed extends requestError(
-  () => 'This address is not on the list of allowed addresses.',
-) {}
-
-export class NotAdmin extends requestError(
-  (token: string) => `Send the header Authorization: Bearer <${token}>.`,
-) {}
-
-export class QueryInvalid extends requestError((faults: string) => faults) {}
-
-export class CursorUnknown extends requestError(
-  () =>
-    'What follows this cursor is not known: a backup was restored, or it is another database. Read from the beginning, without after.',
-) {}
-
-export class NotFound extends requestError(() => 'Nothing is served at this path.') {}
-
-export class MethodNotAllowed extends requestError(() => 'This path accepts POST only.') {}
-
-export class BodyTooLarge extends requestError(
-  (limit: number) =>
-    `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
-) {}
-
-export class RequestAborted extends requestError(
-  () => 'The sender closed the connection before its request was complete.',
-) {}
+export class SignatureMissing extends RequestError {}
+export class SignatureWrong extends RequestError {}
+export class SignatureStale extends RequestError {}
+export class AddressNotAllowed extends RequestError {}
+export class NotAdmin extends RequestError {}
+export class QueryInvalid extends RequestError {}
+export class CursorUnknown extends RequestError {}
+export class NotFound extends RequestError {}
+export class MethodNotAllowed extends RequestError {}
+export class BodyTooLarge extends RequestError {}
 
 type ErrorType = abstract new (...args: never[]) => Error;
 

@@ -87,7 +87,7 @@ export function createApp(routes: readonly express.RequestHandler[], log: Log): 
 
   app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
   for (const route of routes) app.use(route);
-  app.use((_req, _res, next) => next(new NotFound()));
+  app.use((_req, _res, next) => next(new NotFound('Nothing is served at this path.')));
   const onError: express.ErrorRequestHandler = (error, _req, res, _next) => {
     const { status, isKnown } = sendProblem(res, error);
     requests.inc({ family: 'none', status });

@@ -9,6 +9,8 @@ interface Signature {
   candidates: readonly string[];
 }
 
+const noMatch = 'The signature does not match the body under any key.';
+
 /**
  * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. The clocks are this process's and PostgreSQL's.
  *
@@ -20,7 +22,8 @@ export function readSignature(
   ownMs: number,
   databaseMs: number | undefined,
 ): Signature {
-  if (!header) throw new SignatureMissing(rules.signatureHeader);
+  if (!header)
+    throw new SignatureMissing(`The callback is not signed: the header ${rules.signatureHeader} is missing.`);
   let time: string | undefined;
   const candidates: string[] = [];
   for (const spaced of header.split(',')) {
@@ -28,11 +31,14 @@ export function readSignature(
     if (/^v1=[\da-f]{64}$/i.test(part)) candidates.push(part.slice(3).toLowerCase());
     else if (/^t=\d{1,12}$/.test(part)) time ??= part.slice(2);
   }
-  if (time === undefined || candidates.length === 0) throw new SignatureWrong();
+  if (time === undefined || candidates.length === 0) throw new SignatureWrong(noMatch);
   const signedMs = Number(time) * 1000;
   const toleranceMs = rules.signatureToleranceS * 1000;
   const judge = (nowMs: number) => (Math.abs(nowMs - signedMs) > toleranceMs ? 'stale' : undefined);
-  if (byBothClocks(judge, ownMs, databaseMs)) throw new SignatureStale(rules.signatureToleranceS);
+  if (byBothClocks(judge, ownMs, databaseMs))
+    throw new SignatureStale(
+      `The signature's time is more than ${rules.signatureToleranceS} seconds away from the current time: sign each attempt anew.`,
+    );
   return { time, candidates };
 }
 
@@ -55,5 +61,5 @@ export function verifySignature(
       matches = timingSafeEqual(Buffer.from(candidate), expected) || matches;
     }
   }
-  if (!matches) throw new SignatureWrong();
+  if (!matches) throw new SignatureWrong(noMatch);
 }
