@@ -58,7 +58,7 @@ export interface RunningService {
 /** @throws the first error */
 export function startService(service: Service, log: Log): Promise<Parts<RunningService>> {
   const { config, families } = service;
-  const start = async (onStop: OnStop) => {
+  return startParts(async (onStop) => {
     const error = await findBindError(config.port, config.host); // before a database is made
     if (error) throw new PortUnavailable(config, error);
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, false));
@@ -78,8 +78,7 @@ export function startService(service: Service, log: Log): Promise<Parts<RunningS
     if (config.role === 'all' && config.handlers)
       onStop(await startHandlersProcess(config, databaseUrl, log));
     return { url, access: state.access };
-  };
-  return startParts(start);
+  });
 }
 
 /** A process that does nothing else: what a handler does hurts no callback. */
