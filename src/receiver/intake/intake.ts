@@ -51,7 +51,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
   const { store, listRecent, drained } = createDeliveryStore(options);
-  const quarantine = createQuarantine(options);
+  const keepRejected = createQuarantine(options);
   const drift = createDrift(pool, log);
 
   return {
@@ -68,11 +68,11 @@ export function createIntake(options: IntakeOptions): Intake {
         if (status === 'accepted') drift.observe(received);
         return { status, id };
       } catch (error) {
-        throw error instanceof Rejection ? await quarantine.keep(error, body, route) : error;
+        throw error instanceof Rejection ? await keepRejected(error, body, route) : error;
       }
     },
 
-    reject: quarantine.keep,
+    reject: keepRejected,
     listRecent,
 
     replay: async (body, path, { dryRun, receivedAt = nextArrival() }) => {
@@ -101,7 +101,7 @@ export function createIntake(options: IntakeOptions): Intake {
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = rejectionOf(error);
-        await quarantine.keep(rejection, body, { path: config.paths[family]?.[0] ?? family, family }, true);
+        await keepRejected(rejection, body, { path: config.paths[family]?.[0] ?? family, family }, true);
         const details = { delivery: id, family, reason: rejection.name };
         log.error(details, 'an acknowledged delivery cannot be stored; it is in the quarantine');
       }

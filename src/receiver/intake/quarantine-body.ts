@@ -21,15 +21,14 @@ export interface Route {
   family: string;
 }
 
-/** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
-interface Quarantine {
-  /**
-   * @param acknowledged with 200 before: it stays until a person drops it
-   * @returns the rejection, once the body is durable
-   * @throws Unavailable
-   */
-  keep: (rejection: Rejection, body: Buffer, route: Route, acknowledged?: boolean) => Promise<Rejection>;
-}
+/**
+ * Keeps a rejected body, once per path and content, to be replayed after a fix.
+ *
+ * @param acknowledged with 200 before: it stays until a person drops it
+ * @returns the rejection, once the body is durable
+ * @throws Unavailable
+ */
+type Keep = (rejection: Rejection, body: Buffer, route: Route, acknowledged?: boolean) => Promise<Rejection>;
 
 const statement = `
 with ${gate}, rejected as materialized (
@@ -57,28 +56,26 @@ on conflict (id) do update set
 /** Beyond it senders have to try again: each body takes memory, and accepted callbacks need the connections. */
 const maxWaiting = 100;
 
-export function createQuarantine({ config, pool, families, circuit, log }: IntakeOptions): Quarantine {
+export function createQuarantine({ config, pool, families, circuit, log }: IntakeOptions): Keep {
   let waiting = 0;
-  return {
-    keep: async (rejection, body, route, acknowledged = false) => {
-      if (waiting >= maxWaiting) throw new Unavailable(new Overloaded());
-      waiting += 1;
-      try {
-        const row = rowOf(rejection, body, route);
-        const content = readRejected(families, body, route.family);
-        const values = [JSON.stringify({ ...row, ...content, acknowledged }, storable)];
-        await circuit.run(() =>
-          pool.query({ text: statement, query_timeout: config.times.databaseMs, values }),
-        );
-        return rejection;
-      } catch (err) {
-        if (!(err instanceof StoreUnavailable))
-          log.limited('error', {}, 'a rejected body could not be stored', { err });
-        throw new Unavailable(err);
-      } finally {
-        waiting -= 1;
-      }
-    },
+  return async (rejection, body, route, acknowledged = false) => {
+    if (waiting >= maxWaiting) throw new Unavailable(new Overloaded());
+    waiting += 1;
+    try {
+      const row = rowOf(rejection, body, route);
+      const content = readRejected(families, body, route.family);
+      const values = [JSON.stringify({ ...row, ...content, acknowledged }, storable)];
+      await circuit.run(() =>
+        pool.query({ text: statement, query_timeout: config.times.databaseMs, values }),
+      );
+      return rejection;
+    } catch (err) {
+      if (!(err instanceof StoreUnavailable))
+        log.limited('error', {}, 'a rejected body could not be stored', { err });
+      throw new Unavailable(err);
+    } finally {
+      waiting -= 1;
+    }
   };
 }
 
