@@ -11,7 +11,6 @@ import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
 const openingMs = 2_000;
 
 export interface Stores {
-  pool: pg.Pool;
   /** PostgreSQL's. */
   circuit: Circuit;
   clock: DatabaseClock;
@@ -34,7 +33,7 @@ export async function openStores(config: Config, pool: pg.Pool, log: Log): Promi
   pool.on('error', (error) => void circuit.probeAfter(error));
   const clock = createDatabaseClock(pool, circuit);
   await clock.refresh();
-  if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
+  if (!url) return { circuit, clock, close: async () => circuit.stop() };
 
   const queue = openQueue({ url, config, log });
   const fallback = createFallback({ url, config, log });
@@ -45,5 +44,5 @@ export async function openStores(config: Config, pool: pg.Pool, log: Log): Promi
     await queue.close();
     circuit.stop();
   };
-  return { pool, circuit, clock, queue, fallback, close };
+  return { circuit, clock, queue, fallback, close };
 }
