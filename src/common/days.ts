@@ -1,28 +1,23 @@
+import { z } from 'zod';
+
 // Days of the calendar as PostgreSQL writes them, such as 2026-11-21.
 
 export const dayMs = 86_400_000;
 
-const partsOf = (day: string) => day.split('-').map(Number) as [year: number, month: number, date: number];
+const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** A day of these numbers; a month or a day beyond its bounds is one of another year or month. */
-const dayOf = (year: number, month: number, date: number): string =>
-  new Date(Date.UTC(year, month - 1, date)).toISOString().slice(0, 10);
-
+const calendarDay = z.iso.date();
 /** Days before 1900 and after 2999 are none. */
-export const isDay = (text: string): boolean =>
-  /^(19|2\d)\d\d-\d\d-\d\d$/.test(text) && dayOf(...partsOf(text)) === text;
+export const isDay = (text: string): boolean => /^(19|2\d)/.test(text) && calendarDay.safeParse(text).success;
 
 export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / dayMs;
 
-export function addDays(day: string, days: number): string {
-  const [year, month, date] = partsOf(day);
-  return dayOf(year, month, date + days);
-}
+export const addDays = (day: string, days: number): string => dayAt(Date.parse(day) + days * dayMs);
 
 /** The first day of a month, some months later. */
 export function addMonths(day: string, months: number): string {
-  const [year, month] = partsOf(day);
-  return dayOf(year, month + months, 1);
+  const date = new Date(day);
+  return dayAt(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months));
 }
 
 export const monthStart = (day: string): string => addMonths(day, 0);
