@@ -1,22 +1,14 @@
 import type pg from 'pg';
 import type { Family } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
-import { patientIdOf, patientSubject } from '../callbacks/subjects.ts';
+import { patientSubject } from '../callbacks/subjects.ts';
 import { escapeLike, isName, numberKey, plain, wordsOf } from '../common/plain-text.ts';
 import type { Core } from '../receiver/feature.ts';
-import {
-  businessesOfInbox,
-  columnsOf,
-  firstOf,
-  keyOf,
-  personIn,
-  quoted,
-  tableOf,
-} from '../receiver/store/columns.ts';
+import { businessesOfInbox, columnsOf, keyOf, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { nameLexemes, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
-import { type FamilyRecord, hasPublicKey, patientsOf } from './read-record.ts';
+import { type FamilyRecord, hasPublicKey, patientsOf, peopleIn } from './read-record.ts';
 
 /** In the order in which they are shown. */
 const kindsOfMatch = ['number', 'id', 'phone', 'name'] as const;
@@ -164,13 +156,11 @@ function scan(
   values: unknown[],
   order = 't.event_time desc',
 ) {
-  const { names = [], phones = [] } = family.people ?? {};
-  const patients = [patientIdOf(family) ?? []].flat();
   const ifAny = (name = '') => (Object.hasOwn(family.fields, name) ? `t.${quoted(name)}::text` : 'null');
   const text = `
     select t.business_id as "businessId", t.${quoted(keyOf(family).at(-1)!)}::text as "recordId", t.delivery_id as delivery,
            t.event_time as at, ${ifAny(family.printedNumber)} as number, ${ifAny('net_amount')} as amount,
-           ${firstOf(names)} as name, ${firstOf(phones)} as phone, ${firstOf(patients)} as patient
+           ${peopleIn(family)}
     from ${tableOf(family)} t where ${condition} order by ${order} limit ${maxHits}`;
   return { family, by, text, values };
 }

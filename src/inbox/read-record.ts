@@ -95,16 +95,18 @@ export async function readRecord(
   return inTransaction(pool, snapshot, async (client) => {
     const { rows: versions } = await client.query<Version>(versionsOf, [...values, maxVersions + 1]);
     if (versions.length === 0) return undefined;
-    const [current] = await readRows(client, family, [key]);
+    const record = { ...key, family: family.name };
+    const [current] = await readRows(client, [family], [record]);
+    const { row, name, patient } = current!;
     const related = await readRelated(client, families, key);
     return {
-      ...current!,
-      row: current!.row ?? undefined,
-      name: current!.name ?? (await nameOnReceipt(client, businessId, current!.patient)),
+      row: row ?? undefined,
+      name: name ?? (await nameOnReceipt(client, businessId, patient)),
+      patient,
       versions: versions.slice(0, maxVersions),
       isComplete: versions.length <= maxVersions,
       related,
-      subjects: await patientsOf(client, [{ ...key, family: family.name }]),
+      subjects: await patientsOf(client, [record]),
     };
   });
 }
@@ -130,34 +132,42 @@ export async function describeCallbacks({ pool, families }: Core, ids: readonly 
       `select id, event, family, business_id as "businessId", record_id as "recordId" from receiver.inbox where id = any($1)`,
       [ids],
     );
-    const texts = new Map<string, string>();
-    for (const family of families) {
-      const own = rows.filter((row) => row.family === family.name);
-      if (own.length === 0) continue;
-      const read = await readRows(client, family, own);
-      for (const [n, { id, event }] of own.entries())
-        texts.set(id, [event, read[n]!.name].filter(Boolean).join(', '));
-    }
+    const read = await readRows(client, families, rows);
+    const texts = new Map(
+      read.map(({ record: { id, event }, name }) => [id, [event, name].filter(Boolean).join(', ')]),
+    );
     return { texts, subjects: await patientsOf(client, rows) };
   });
 }
 
-/** The rows of records of one family, in their order, with whom they name; null where there is no row. */
-export async function readRows(
-  client: pg.ClientBase,
-  family: Family,
-  keys: readonly { businessId: string; recordId: string }[],
-): Promise<({ row: Row | null } & Record<'name' | 'phone' | 'patient', string | null>)[]> {
+/** SQL for columns with whom a row `t` names. */
+export function peopleIn(family: Family): string {
   const { names = [], phones = [] } = family.people ?? {};
   const patients = [patientIdOf(family) ?? []].flat();
-  const { rows } = await client.query(
-    `select (select json_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row,
-            ${firstOf(names)} as name, ${firstOf(phones)} as phone, ${firstOf(patients)} as patient
-     from unnest($1::text[], $2::text[]) with ordinality k(business_id, record_id, n)
-     left join ${tableOf(family)} t on ${isRowOf(family)} order by n`,
-    keysOf(keys),
-  );
-  return rows;
+  return `${firstOf(names)} as name, ${firstOf(phones)} as phone, ${firstOf(patients)} as patient`;
+}
+
+type RowWithPeople = { row: Row | null } & Record<'name' | 'phone' | 'patient', string | null>;
+
+/** The rows of the records of these families, in their order, with whom they name; null where there is no row. */
+async function readRows<Key extends RecordKey>(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  records: readonly Key[],
+) {
+  const read: (RowWithPeople & { record: Key; family: Family })[] = [];
+  for (const family of families) {
+    const own = records.filter((record) => record.family === family.name);
+    if (own.length === 0) continue;
+    const { rows } = await client.query<RowWithPeople>(
+      `select (select json_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row, ${peopleIn(family)}
+       from unnest($1::text[], $2::text[]) with ordinality k(business_id, record_id, n)
+       left join ${tableOf(family)} t on ${isRowOf(family)} order by n`,
+      keysOf(own),
+    );
+    for (const [n, row] of rows.entries()) read.push({ ...row, record: own[n]!, family });
+  }
+  return read;
 }
 
 /** The subjects, hashed already, of the patients to whom the callbacks of records belong. */
@@ -194,14 +204,10 @@ async function readRelated(
   const own = recordSubject(family.name, businessId, recordId);
   const values = [businessId, family.name, recordId, own, maxRelated];
   const { rows } = await client.query<RecordKey & { delivery: string }>(relatedTo, values);
-  const related: RelatedRecord[] = [];
-  for (const of of families) {
-    const keys = rows.filter((row) => row.family === of.name);
-    const read = keys.length > 0 ? await readRows(client, of, keys) : [];
-    for (const [n, { delivery, ...key }] of keys.entries())
-      related.push({ ...key, family: of, id: hasPublicKey(of) ? key.recordId : delivery, row: read[n]!.row });
-  }
-  return related;
+  const read = await readRows(client, families, rows);
+  return read.map(({ record: { delivery, ...key }, family: of, row }) => {
+    return { ...key, family: of, id: hasPublicKey(of) ? key.recordId : delivery, row };
+  });
 }
 
 const relatedTo = `
