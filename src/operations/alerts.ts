@@ -85,16 +85,10 @@ async function findDue({ db, config }: Core, channel: string): Promise<Alert[]> 
 
 async function recordSent({ db }: Core, channel: string, alerts: readonly Alert[]): Promise<void> {
   for (const { what, name, about = '', status } of alerts) {
+    const isFinding = sql<boolean>`(channel, name, about) = (${channel}, ${name}, ${about})`;
     const sent = { sent_status: status, sent_at: sql<Date>`now()` };
-    const finding = { channel, name, about };
-    const statement =
-      what === 'resolved'
-        ? db.deleteFrom('receiver.findings').where((eb) => eb.and(finding))
-        : db
-            .updateTable('receiver.findings')
-            .set(sent)
-            .where((eb) => eb.and(finding));
-    await statement.execute();
+    if (what === 'resolved') await db.deleteFrom('receiver.findings').where(isFinding).execute();
+    else await db.updateTable('receiver.findings').set(sent).where(isFinding).execute();
   }
 }
 
