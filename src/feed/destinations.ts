@@ -132,7 +132,6 @@ export const checkDestinations = async (core: Core): Promise<Check[]> =>
       ];
       const [, status, title, todo] = states.find(([isState]) => isState)!;
       const detail = `The last attempt: ${outcome ?? 'none yet'}`;
-      const check = { name: 'destination', about: id, status, title, detail };
-      return { ...check, ...(since && { since }), ...(todo && { todo }) };
+      return { name: 'destination', about: id, status, title, detail, since: since ?? undefined, todo };
     },
   );

@@ -49,9 +49,8 @@ function check<Row extends Fault>(
     const { rows } = await core.pool.query<Row & pg.QueryResultRow>(limited);
     const checks = rows.map((row): Check => {
       const advice = typeof todo === 'string' ? todo : todo(row);
-      const { about, since } = row;
-      const fault = { name, status, title, detail: detail(row), todo: advice };
-      return { ...fault, ...(about && { about }), ...(since && { since }) };
+      const about = row.about || undefined;
+      return { name, status, title, detail: detail(row), todo: advice, about, since: row.since };
     });
     if (checks.length === 0) checks.push({ name, status: 'ok', title: ok, detail: '' });
     return checks;

@@ -28,7 +28,7 @@ const others: Check = {
   todo: 'See the check database',
 };
 
-export const titleOf = ({ title, about }: { title: string; about?: string }): string =>
+export const titleOf = ({ title, about }: { title: string; about?: string | undefined }): string =>
   about && !title.includes(about) ? `${title} (${about})` : title;
 
 /** A check that cannot be read fails. */

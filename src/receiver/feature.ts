@@ -42,13 +42,13 @@ export interface Task {
 export interface Check {
   name: string;
   /** Such as a family or a destination, where there are several. */
-  about?: string;
+  about?: string | undefined;
   status: 'ok' | 'warn' | 'fail';
   title: string;
   detail: string;
-  since?: Date;
+  since?: Date | undefined;
   /** The action that mends it. */
-  todo?: string;
+  todo?: string | undefined;
 }
 
 /** Makes the action of a command, for which the database is opened. */

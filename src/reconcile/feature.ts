@@ -34,8 +34,8 @@ async function checkPasses({ db }: Core): Promise<Check> {
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
-  const since = last?.ended_at;
-  const check = { name: 'reconciliation', status: 'warn', ...(since && { since }) } as const;
+  const since = last?.ended_at ?? undefined;
+  const check = { name: 'reconciliation', status: 'warn', since } as const;
   const todo = 'receiver reconcile runs it now; the log of the workers says more';
   if (last?.error) return { ...check, title: 'The reconciliation has failed', detail: last.error, todo };
   if (!last || !since || Date.now() - since.getTime() > maxAgeMs) {
