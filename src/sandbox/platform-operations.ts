@@ -112,12 +112,10 @@ const profileOf = ({ abha_address = 'asha.sample@sbx', mobile = null, profile }:
 const drugs = ['tablet', 'syrup'].map((product_type) => ({
   id: `drug-${product_type}`,
   name: `Nilgiri ${product_type}`,
-  ...{
-    generic_name: 'Paracetamol 500 mg',
-    manufacturer_name: 'Nilgiri Remedies',
-    product_type,
-    is_otc: true,
-  },
+  generic_name: 'Paracetamol 500 mg',
+  manufacturer_name: 'Nilgiri Remedies',
+  product_type,
+  is_otc: true,
   product_sku: `SKU-${product_type}`,
   action_class: { name: 'over the counter' },
   drug_name_match: false,

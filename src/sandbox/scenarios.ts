@@ -171,9 +171,8 @@ function recordsOf(plan: Plan, families: readonly Family[]): void {
 function groupsOf(families: readonly Family[]): Family[][] {
   const others = families.filter(({ name }) => !familiesOfVisits.includes(name));
   const isOfAdmission = ({ name }: Family) => name.startsWith('admission');
-  const groups = others.filter((family) => !isOfAdmission(family)).map((family) => [family]);
-  const admissions = others.filter(isOfAdmission);
-  return admissions.length > 0 ? [...groups, admissions] : groups;
+  const single = others.filter((family) => !isOfAdmission(family)).map((family) => [family]);
+  return [...single, others.filter(isOfAdmission)].filter((group) => group.length > 0);
 }
 
 /** What happens from a beginning on, in order. */

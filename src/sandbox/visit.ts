@@ -14,9 +14,7 @@ interface Emitted {
 /** The visit's record of the event's family: its sample with all changes so far; undefined: the family is not wanted. */
 type Emit = (now: number, event: string, changes?: Fields) => Emitted | undefined;
 
-interface VisitRecord {
-  data: Fields;
-  transaction: { transaction_id?: string };
+interface VisitRecord extends Emitted {
   firstMs: number;
   lastMs: number;
 }
@@ -53,7 +51,7 @@ function spelled(sample: unknown, ms: number): string | number {
 
 const sampleFor = cached((family: Family) => {
   const { data, transaction_id } = sampleOf(family);
-  return { data, json: JSON.stringify([data, transaction_id === undefined ? {} : { transaction_id }]) };
+  return { data, json: JSON.stringify({ data, transaction_id }) };
 });
 
 /** A visit of one patient. */
@@ -64,10 +62,10 @@ export function createEmit(random: Random, beginning: Beginning, families: reado
 
   function makeRecord(family: Family, firstMs: number): VisitRecord {
     const { name, fields, key = '' } = family;
-    const [data, transaction] = JSON.parse(replace(sampleFor(family).json));
+    const { data, ...transaction } = JSON.parse(replace(sampleFor(family).json));
     if (fields[key]?.kind === 'integer') data[key] = practice.nextNumber++;
     if (name === 'receipt') data.receipt_number = `${doctor.clinic.prefix}-${practice.nextReceipt++}`;
-    return { data, transaction, firstMs, lastMs: 0 };
+    return { family, data, ...transaction, firstMs, lastMs: 0 };
   }
 
   return (now, event, changes = {}) => {
@@ -80,11 +78,11 @@ export function createEmit(random: Random, beginning: Beginning, families: reado
     records.set(family, record);
     // Versions within a second would have no order, but for times in milliseconds.
     record.lastMs = Math.max(now, Number(sample[changeTime]) > 1e11 ? 0 : record.lastMs + 1_000);
-    const { data, transaction, firstMs, lastMs } = record;
+    const { firstMs, lastMs, data, ...others } = record;
     Object.assign(data, changes);
     for (const name of Object.keys(data))
       if (isTime(name) && data[name] != null)
         data[name] = spelled(sample[name], firstTimes.includes(name) ? firstMs : lastMs);
-    return { family, ...transaction, data: { ...data } };
+    return { ...others, data: { ...data } };
   };
 }
