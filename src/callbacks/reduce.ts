@@ -2,7 +2,7 @@ import { type AnyCallback, envelopeMembers, publicMembers } from './callback.ts'
 import type { Delivery } from './delivery.ts';
 import { canonicalJson, Decimal, withDecimals } from './exact-json.ts';
 import { type Family, fieldNamed } from './families/family.ts';
-import { schemaOf } from './families/field.ts';
+import { type Field, schemaOf } from './families/field.ts';
 import { uuidV8, versionWith } from './identify.ts';
 
 /** Among the subjects of a reduced callback. */
@@ -28,14 +28,14 @@ export function reduce(
 ): Delivery {
   const reduceData = (data: Record<string, unknown>) =>
     mapKnown(data, (key, value) => {
-      if (!family || !fieldNamed(family, key)) return undefined;
-      return isPublicValue(family, key, value) ? value : null;
+      const field = family && fieldNamed(family, key);
+      return field && (isPublicValue(field, value) ? value : null);
     });
   const parse = (json: string) => withDecimals(json, JSON.parse(json)) as Record<string, unknown>;
   const envelope = parse(delivery.body.toString()) as unknown as AnyCallback;
   const reduced = mapKnown(envelope, (key, value) => {
     if (key === 'data') return reduceData(envelope.data);
-    if (isPublicMember(key, value)) return value;
+    if (publicMembers.has(key) && isScalar(value)) return value;
     return envelopeMembers.has(key) ? null : undefined;
   });
   const id = reducedId(delivery.id, hash);
@@ -54,12 +54,9 @@ export function reduce(
   };
 }
 
-const isPublicMember = (name: string, value: unknown): boolean => publicMembers.has(name) && isScalar(value);
-
 /** An unfit value of `data` may be anything, so it is not public. */
-function isPublicValue(family: Family | undefined, name: string, value: unknown): boolean {
-  const field = family && fieldNamed(family, name);
-  if (field?.personal !== false) return false;
+function isPublicValue(field: Field, value: unknown): boolean {
+  if (field.personal !== false) return false;
   // What is declared as a code may be an object with a name.
   return (field.kind === 'nested' || isScalar(value)) && schemaOf(field).safeParse(value).success;
 }
