@@ -89,10 +89,9 @@ export async function runPass(
  * erasure, and the person would come back.
  */
 async function store({ pool, families }: Core, compared: readonly Comparison[]): Promise<number> {
-  const stored = compared.flatMap(({ delivery, bookedMs }) => (delivery ? [{ delivery, bookedMs }] : []));
-  if (stored.length === 0) return 0;
-  const deliveries = stored.map(({ delivery }) => delivery);
-  const booked = new Map(stored.map(({ delivery, bookedMs }) => [delivery, bookedMs]));
+  const deliveries = compared.flatMap(({ delivery }) => delivery ?? []);
+  if (deliveries.length === 0) return 0;
+  const booked = new Map(compared.map(({ delivery, bookedMs }) => [delivery, bookedMs]));
   const results = await storeDeliveries(pool, families, deliveries, commitMs, (delivery) => ({
     ...delivery,
     eventMs: booked.get(delivery)!,
