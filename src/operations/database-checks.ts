@@ -24,7 +24,7 @@ interface DatabaseCheck<Row extends Fault> {
   ok: string;
   title: string;
   /** A row for each fault. */
-  query: Statement<Row> | ((core: RunningCore) => Statement<Row>);
+  query: (core: RunningCore) => Statement<Row>;
   detail: (row: Row) => string;
   todo: string | ((row: Row) => string);
 }
@@ -42,8 +42,7 @@ function check<Row extends Fault>(
   { ok, title, query, detail, todo }: DatabaseCheck<Row>,
 ): ReadCheck {
   const read: ReadCheck = async (core) => {
-    const statement = typeof query === 'function' ? query(core) : query;
-    const { sql: text, parameters } = statement.compile(core.db);
+    const { sql: text, parameters } = query(core).compile(core.db);
     // Kysely sets no time limit.
     const limited = { text, values: [...parameters], query_timeout: queryMs };
     const { rows } = await core.pool.query<Row & pg.QueryResultRow>(limited);
@@ -115,7 +114,7 @@ const all: ReadCheck[] = [
   check('failed', 'fail', {
     ok: 'No callback has failed',
     title: 'Callbacks could not be applied',
-    query: sql<CountedFault & { example: string }>`
+    query: () => sql<CountedFault & { example: string }>`
       select family as about, count(*)::int as count, min(id::text) as example, min(received_at) as since
       from (select id from receiver.pending_deliveries where next_at = 'infinity' limit ${maxCounted + 1}) p
       join receiver.inbox using (id) group by family order by family`,
@@ -125,7 +124,7 @@ const all: ReadCheck[] = [
   check('rights', 'warn', {
     ok: 'Nobody else has rights on the tables and views',
     title: 'Another role may read or change tables or views',
-    query: sql<CountedFault & { rights: string; example: string }>`
+    query: () => sql<CountedFault & { rights: string; example: string }>`
       select grantee as about, string_agg(distinct privilege, ', ') as rights, count(distinct name)::int as count, min(name) as example
       from receiver.other_grants() where is_ours group by 1 order by 1 limit 20`,
     detail: (row) => `${row.count} of them, such as ${row.example}: ${row.rights}`,
@@ -149,7 +148,7 @@ const all: ReadCheck[] = [
   check('rejections', 'warn', {
     ok: 'Hardly any request was refused in the last hour',
     title: 'Requests to the registered paths are refused',
-    query: sql<CountedFault & { about: string }>`
+    query: () => sql<CountedFault & { about: string }>`
       select split_part(key, ' ', 2) as about, sum(count)::int as count, min(first_at) as since from receiver.counters
       where name = 'rejections' and last_at > now() - interval '1 hour' group by 1 having sum(count) >= 10 order by 1`,
     detail: (row) => `Since ${iso(row.since)}, none of them is kept: ${row.count}`,
@@ -159,7 +158,7 @@ const all: ReadCheck[] = [
     ok: 'Callbacks are as documented, or differ as before',
     title: 'Callbacks differ from the documents in a new way',
     // Never a value. As text: keys of other counters are no JSON.
-    query: sql<CountedFault & { some: string }>`
+    query: () => sql<CountedFault & { some: string }>`
       select count(*)::int as count, min(first_at) as since,
         array_to_string((array_agg(distinct concat_ws(' ', key::jsonb->>2, key::jsonb->>0, key::jsonb->>1)))[1:5], ', ') as some
       from receiver.counters
@@ -171,7 +170,7 @@ const all: ReadCheck[] = [
   check('silence', 'warn', {
     ok: 'No business lacks five callbacks that it used to send',
     title: 'A business lacks callbacks that it used to send',
-    query: sql<Fault & { families: string }>`
+    query: () => sql<Fault & { families: string }>`
       select key::jsonb->>0 as about, key::jsonb->>1 as families, first_at as since from receiver.counters
       where name = 'silence' order by since limit 20`,
     detail: (row) => `Nothing of ${row.families.replaceAll('_', ' ')} since ${iso(row.since)?.slice(0, 10)}`,
@@ -187,7 +186,7 @@ const all: ReadCheck[] = [
   check('outage', 'warn', {
     ok: 'Callbacks could always be taken in the last two days',
     title: 'No receiver could take callbacks for a time',
-    query: sql<Fault & { until: Date; minutes: number }>`
+    query: () => sql<Fault & { until: Date; minutes: number }>`
       select to_char(from_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') as about, from_at as since, until_at as until, minutes
       from reporting.outages where until_at > now() - interval '2 days' order by from_at desc limit 10`,
     detail: ({ since, until, minutes }) =>
