@@ -26,7 +26,7 @@ export const here = ({ config }: Core) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
 const atOnce = sql<Date>`'-infinity'`;
-const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+export const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 const isDue = (core: Core) => sql<boolean>`paused is null and place = ${here(core)} and next_at <= now()`;
 
 // A process that is there takes up the next change at once.

@@ -5,7 +5,7 @@ import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
-import { addDestination, handlerPrefix, recordFailure, update } from './destinations.ts';
+import { addDestination, handlerPrefix, later, recordFailure, update } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
 import type { Change } from './read-changes.ts';
 import { done, leaseMs, sendChanges, type Transport } from './send.ts';
@@ -42,13 +42,12 @@ export async function registerHandlers(core: Core, handlers: readonly Handler[])
 
 /** Only the holder of the task calls handlers, so a lease is that of a process that has ended, perhaps because of them. */
 async function recordInterrupted(core: Core, transport: Transport): Promise<void> {
-  const latest = sql<Date>`now() + ${leaseMs(core, transport)} * interval '1 millisecond'`;
+  const isLeased = sql<boolean>`next_at > now() and next_at <= ${later(leaseMs(core, transport))}`;
   const leased = await core.db
     .selectFrom('receiver.destinations')
     .selectAll()
     .where('id', 'in', transport.ids!)
-    .where('next_at', '>', sql<Date>`now()`)
-    .where('next_at', '<=', latest)
+    .where(isLeased)
     .execute();
   for (const destination of leased)
     await recordFailure(core, destination, Number(destination.position), { outcome: 'its process ended' });
