@@ -8,7 +8,6 @@ import { insertDeliveries, insertUngated, storedColumns, toJsonb } from '../stor
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { findReductions, type Gate, openGate, type Reduction } from './find-reductions.ts';
-import { type Hash, subjectOf } from './owners.ts';
 
 const frozenMs = 5_000;
 /** Inserts queue behind what waits for the lock: for less than their own time limit, or PostgreSQL seems to be away. */
@@ -132,7 +131,8 @@ export async function applyGate(
   // Callbacks that refer to others first: these find them.
   const stored = ofInbox.slice(-maxStored);
   const left = ofInbox.slice(0, -maxStored);
-  const originals = await readStored(client, idsOf(stored));
+  const storedIds = stored.map(({ delivery }) => delivery.id);
+  const originals = await readStored(client, storedIds);
   const reductions = [...all.filter(({ isStored }) => !isStored), ...stored].map((reduction) => {
     const { id, family } = reduction.delivery;
     const delivery = originals.get(id) ?? unstored.get(id)!;
@@ -141,7 +141,7 @@ export async function applyGate(
     return { ...reduction, delivery, copy };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
-  await storeReduced(client, families, gate, reductions);
+  await storeReduced(client, families, reductions);
   await insert(client, [...unstored.values()]);
   if (left.length > 0 && incoming.length > 0)
     await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
@@ -149,8 +149,6 @@ export async function applyGate(
     ]);
   return { duplicates, reductions, isComplete: left.length === 0 };
 }
-
-const idsOf = (reductions: readonly Reduction[]) => reductions.map(({ delivery }) => delivery.id);
 
 /** @throws OtherFamilies */
 export async function checkFamilies(db: pg.Pool | pg.ClientBase, families: readonly Family[]): Promise<void> {
@@ -199,25 +197,21 @@ export async function readStored(
 async function storeReduced(
   client: pg.ClientBase,
   families: readonly Family[],
-  gate: Gate,
   reductions: readonly ReductionWithBody[],
 ): Promise<void> {
   if (reductions.length === 0) return;
-  await recordReductions(client, gate.hash, reductions);
-  const { rows: holds } = await client.query<{ hash: string }>(
-    'select hash from receiver.holds where hash = any($1)',
-    [reductions.flatMap(({ ownerHashes }) => ownerHashes)],
-  );
-  const hasHold = ({ ownerHashes }: Reduction) => holds.some(({ hash }) => ownerHashes.includes(hash));
-  const isWhole = ({ delivery }: Reduction) => isWithheldWhole(families, delivery);
-  const withheld = reductions.filter(
-    (reduction) => reduction.isStored || isWhole(reduction) || hasHold(reduction),
-  );
-  await withhold(client, withheld);
-  const originals = reductions.filter(({ isStored }) => isStored);
-  const storedAt = await removeOriginals(client, originals);
+  const rows = reductions.map(({ delivery, erasure, ownerHashes, isStored }) => {
+    const { body, data, ...head } = delivery;
+    const isWhole = isWithheldWhole(families, delivery);
+    const content = isStored ? {} : { body: body.toString(), data };
+    return { ...head, head, ...content, erasure, ownerHashes, isStored, isWhole };
+  });
+  const values = [JSON.stringify(rows)];
+  await client.query(addToGate, values);
+  const originals = await client.query<{ id: string; storedAt: string }>(withholding, values);
+  const storedAt = new Map(originals.rows.map((original) => [original.id, original.storedAt]));
   const copies = reductions
-    .filter((reduction) => !isWhole(reduction))
+    .filter(({ delivery }) => !isWithheldWhole(families, delivery))
     .map(({ delivery: { id }, copy }) => {
       const at = storedAt.get(id);
       // Reports as of a moment before the erasure keep what was stored by then.
@@ -231,84 +225,47 @@ async function insert(client: pg.ClientBase, deliveries: readonly Delivery[]): P
   await client.query(insertUngated, [toJsonb(deliveries.map((delivery) => ({ delivery, copies: 1 })))]);
 }
 
-/** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */
-async function recordReductions(
-  client: pg.ClientBase,
-  hash: Hash,
-  reductions: readonly Reduction[],
-): Promise<void> {
-  const added = new Map<string, [until: string, erasure: string]>();
-  for (const { delivery, erasure } of reductions) {
-    added.set(hash(`d:${delivery.id}`), ['infinity', erasure]);
-    const ofRecord = hash(subjectOf(delivery));
-    if (!added.has(ofRecord)) added.set(ofRecord, ['-infinity', erasure]);
-  }
-  const values = [...added.values()];
-  await client.query(
-    `insert into receiver.erased (hash, until, erasure)
-     select * from unnest($1::text[], $2::timestamptz[], $3::uuid[]) on conflict do nothing`,
-    [[...added.keys()], values.map(([until]) => until), values.map(([, erasure]) => erasure)],
-  );
-}
+const reductionRows = `jsonb_to_recordset($1::jsonb) as r(
+  id uuid, family text, "businessId" text, "recordId" text, "receivedAt" float8, head jsonb, body text, data text,
+  erasure uuid, "ownerHashes" text[], "isStored" boolean, "isWhole" boolean)`;
 
-async function withhold(client: pg.ClientBase, reductions: readonly ReductionWithBody[]): Promise<void> {
-  if (reductions.length === 0) return;
-  const deliveries = reductions.map(({ delivery }) => delivery);
-  await client.query(
-    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, envelope, data, owner_hashes, received_at)
-     select w.id, erasure, w.family, business, record, head, coalesce(i.envelope, body), coalesce(i.data, w.data),
-            string_to_array(owners, ','), timestamptz 'epoch' + us * interval '1 microsecond'
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::jsonb[], $9::text[], $10::float8[])
-       as w(id, erasure, family, business, record, head, body, data, owners, us)
-     left join receiver.inbox i on i.id = w.id
-     on conflict (id) do nothing`,
-    [
-      deliveries.map(({ id }) => id),
-      reductions.map(({ erasure }) => erasure),
-      deliveries.map(({ family }) => family),
-      deliveries.map(({ businessId }) => businessId),
-      deliveries.map(({ recordId }) => recordId),
-      deliveries.map(({ body, data, ...head }) => JSON.stringify({ delivery: head })),
-      reductions.map(({ isStored, delivery }) => (isStored ? null : delivery.body.toString())),
-      reductions.map(({ isStored, delivery }) => (isStored ? null : delivery.data)),
-      reductions.map(({ ownerHashes }) => ownerHashes.join()),
-      deliveries.map(({ receivedAt }) => receivedAt),
-    ],
-  );
-}
+// Resent originals are duplicates, and records with reduced callbacks are looked at with each new one.
+const addToGate = `
+select receiver.gate(receiver.hash_of('d:' || id), 'infinity', erasure),
+       receiver.gate(receiver.hash_of(receiver.record_subject(family, "businessId", "recordId")), '-infinity', erasure)
+from ${reductionRows}`;
 
-/** Deletes originals, and counts them. @returns when each was stored, in SQL */
-async function removeOriginals(
-  client: pg.ClientBase,
-  reductions: readonly Reduction[],
-): Promise<Map<string, string>> {
-  if (reductions.length === 0) return new Map();
-  const { rows } = await client.query<{ id: string; storedAt: string }>(removal, [idsOf(reductions)]);
-  const erasures = reductions.map(({ erasure }) => erasure);
-  await client.query(count, [erasures, reductions.map(({ delivery }) => delivery.family)]);
-  return new Map(rows.map(({ id, storedAt }) => [id, storedAt]));
-}
-
-const removal = `
-with resent as (
-  delete from receiver.resends where id = any($1::uuid[])
+/** Withholds originals: the stored ones, which it deletes and counts, and new ones that have to be kept. Returns when each was stored. */
+const withholding = `
+with reductions as materialized (
+  select * from ${reductionRows}
+), stored as materialized (
+  select id from reductions where "isStored"
+), resent as (
+  delete from receiver.resends where id = any(array(select id from stored))
 ), gone as (
-  delete from receiver.inbox where id = any($1::uuid[]) returning id, family, stored_at
+  delete from receiver.inbox where id = any(array(select id from stored)) returning id, family, envelope, data, stored_at
+), withheld as (
+  insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, envelope, data, owner_hashes, received_at)
+  select r.id, erasure, r.family, "businessId", "recordId", jsonb_build_object('delivery', head), coalesce(envelope, body::jsonb),
+         coalesce(gone.data, r.data::jsonb), "ownerHashes", timestamptz 'epoch' + "receivedAt" * interval '1 microsecond'
+  from reductions r left join gone using (id)
+  where "isStored" or "isWhole" or exists (select from receiver.holds where hash = any("ownerHashes"))
+  on conflict (id) do nothing
 ), forgotten as (
   -- Their words may be names; what others have in common with them is counted anew. In the order of inserts.
   delete from receiver.counters where name = 'drift' and key in (
-    select key from receiver.counters where name = 'drift' and example = any($1::uuid[]) order by key for update
+    select key from receiver.counters where name = 'drift' and example = any(array(select id from stored)) order by key for update
   )
 ), waiting as (
   insert into receiver.pending_deliveries (id, family) select id, family from gone order by id
   on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null
+), counted as (
+  -- Not while a list of erasures is applied again: it has the counts.
+  update receiver.erasures e set counts = e.counts || (
+    select jsonb_object_agg(family, n + coalesce((e.counts->>family)::int, 0))
+    from (select family, count(*) as n from reductions where "isStored" and erasure = e.id group by family) c
+  )
+  where id = any(array(select erasure from reductions where "isStored")) and (subjects is not null or completed_at is not null)
 )
 select id, stored_at::text as "storedAt" from gone`;
-
-// Not while a list of erasures is applied again: it has the counts.
-const count = `
-update receiver.erasures e set counts = e.counts || (
-  select jsonb_object_agg(family, n + coalesce((e.counts->>family)::int, 0))
-  from (select family, count(*) as n from unnest($1::uuid[], $2::text[]) as r(erasure, family) where erasure = e.id group by family) c
-)
-where id = any($1) and (subjects is not null or completed_at is not null)`;
