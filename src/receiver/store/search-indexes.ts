@@ -12,28 +12,18 @@ export const nameLexemes = (expression: string) => `reporting.name_lexemes(${exp
 /** SQL for rows of the indexes in db/reporting/6_indexes.sql. */
 export function searchIndexesOf(families: readonly Family[]): string {
   const rows = families.flatMap(({ table, printedNumber, people }) => {
-    const row = (path: string, question: string, index: (value: string) => string) => {
-      const value = personIn(path, '');
-      const definition = `${index(value)} where ${value} is not null`;
-      return `(${[`${table}_${path.replace('.', '_')}`, `public.${quoted(table)}`, question, definition].map(literal).join(', ')})`;
-    };
+    const rowsOf = (paths: readonly string[], question: string, index: (value: string) => string) =>
+      paths.map((path) => {
+        const value = personIn(path, '');
+        const definition = `${index(value)} where ${value} is not null`;
+        return `(${[`${table}_${path.replace('.', '_')}`, `public.${quoted(table)}`, question, definition].map(literal).join(', ')})`;
+      });
     const { names = [], phones = [] } = people ?? {};
+    const numbers = printedNumber ? [printedNumber] : [];
     return [
-      ...(printedNumber
-        ? [
-            row(
-              printedNumber,
-              'Which number ends so, without accents?',
-              (value) => `(${reversedNumber(value)})`,
-            ),
-          ]
-        : []),
-      ...phones.map((path) =>
-        row(path, 'Whose phone number is this, or ends so?', (value) => `(${reversedPhone(value)})`),
-      ),
-      ...names.map((path) =>
-        row(path, 'Who is called so, without accents?', (value) => `using gin (${nameLexemes(value)})`),
-      ),
+      ...rowsOf(numbers, 'Which number ends so, without accents?', (value) => `(${reversedNumber(value)})`),
+      ...rowsOf(phones, 'Whose phone number is this, or ends so?', (value) => `(${reversedPhone(value)})`),
+      ...rowsOf(names, 'Who is called so, without accents?', (value) => `using gin (${nameLexemes(value)})`),
     ];
   });
   return rows.join(',\n');
