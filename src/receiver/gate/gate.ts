@@ -101,8 +101,8 @@ interface GateResult {
 
 interface ReductionWithBody extends Reduction {
   delivery: Delivery;
-  /** What is stored in its place. */
-  copy: Delivery;
+  /** What is stored in its place: nothing where the key of its record is personal. */
+  copy: Delivery | undefined;
 }
 
 /**
@@ -137,11 +137,13 @@ export async function applyGate(
     const { id, family } = reduction.delivery;
     const delivery = originals.get(id) ?? unstored.get(id)!;
     const ofFamily = families.find(({ name }) => name === family);
-    const copy = reduce(delivery, ofFamily, reduction.patientHashes, gate.hash);
+    const copy = isWithheldWhole(families, delivery)
+      ? undefined
+      : reduce(delivery, ofFamily, reduction.patientHashes, gate.hash);
     return { ...reduction, delivery, copy };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
-  await storeReduced(client, families, reductions);
+  await storeReduced(client, reductions);
   await insert(client, [...unstored.values()]);
   if (left.length > 0 && incoming.length > 0)
     await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
@@ -194,29 +196,22 @@ export async function readStored(
 }
 
 /** Stores reduced callbacks in place of their originals. */
-async function storeReduced(
-  client: pg.ClientBase,
-  families: readonly Family[],
-  reductions: readonly ReductionWithBody[],
-): Promise<void> {
+async function storeReduced(client: pg.ClientBase, reductions: readonly ReductionWithBody[]): Promise<void> {
   if (reductions.length === 0) return;
-  const rows = reductions.map(({ delivery, erasure, ownerHashes, isStored }) => {
+  const rows = reductions.map(({ delivery, copy, erasure, ownerHashes, isStored }) => {
     const { body, data, ...head } = delivery;
-    const isWhole = isWithheldWhole(families, delivery);
     const content = isStored ? {} : { body: body.toString(), data };
-    return { ...head, head, ...content, erasure, ownerHashes, isStored, isWhole };
+    return { ...head, head, ...content, erasure, ownerHashes, isStored, hasCopy: copy !== undefined };
   });
   const values = [JSON.stringify(rows)];
   await client.query(addToGate, values);
   const originals = await client.query<{ id: string; storedAt: string }>(withholding, values);
   const storedAt = new Map(originals.rows.map((original) => [original.id, original.storedAt]));
-  const copies = reductions
-    .filter(({ delivery }) => !isWithheldWhole(families, delivery))
-    .map(({ delivery: { id }, copy }) => {
-      const at = storedAt.get(id);
-      // Reports as of a moment before the erasure keep what was stored by then.
-      return at ? { ...copy, storedAt: at } : copy;
-    });
+  const copies = reductions.flatMap(({ delivery: { id }, copy }) => {
+    const at = storedAt.get(id);
+    // Reports as of a moment before the erasure keep what was stored by then.
+    return copy && at ? { ...copy, storedAt: at } : (copy ?? []);
+  });
   await insert(client, copies);
 }
 
@@ -227,7 +222,7 @@ async function insert(client: pg.ClientBase, deliveries: readonly Delivery[]): P
 
 const reductionRows = `jsonb_to_recordset($1::jsonb) as r(
   id uuid, family text, "businessId" text, "recordId" text, "receivedAt" float8, head jsonb, body text, data text,
-  erasure uuid, "ownerHashes" text[], "isStored" boolean, "isWhole" boolean)`;
+  erasure uuid, "ownerHashes" text[], "isStored" boolean, "hasCopy" boolean)`;
 
 // Resent originals are duplicates, and records with reduced callbacks are looked at with each new one.
 const addToGate = `
@@ -250,7 +245,7 @@ with reductions as materialized (
   select r.id, erasure, r.family, "businessId", "recordId", jsonb_build_object('delivery', head), coalesce(envelope, body::jsonb),
          coalesce(gone.data, r.data::jsonb), "ownerHashes", timestamptz 'epoch' + "receivedAt" * interval '1 microsecond'
   from reductions r left join gone using (id)
-  where "isStored" or "isWhole" or exists (select from receiver.holds where hash = any("ownerHashes"))
+  where "isStored" or not "hasCopy" or exists (select from receiver.holds where hash = any("ownerHashes"))
   on conflict (id) do nothing
 ), forgotten as (
   -- Their words may be names; what others have in common with them is counted anew. In the order of inserts.
