@@ -17,8 +17,8 @@ import type { Core, OnCore } from '../receiver/feature.ts';
 import { type Actor, commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, readWithheld } from './erasures.ts';
-import { holdPatient, releasePatient } from './holds.ts';
-import { candidatesOf, exportPatient, identifyPatient, isAbout, showPatient } from './patient.ts';
+import { holdPatient, isHeld, releasePatient } from './holds.ts';
+import { candidatesOf, exportPatient, identifyPatient, isAbout, revealCallbacks } from './patient.ts';
 import { applyRetention } from './retention.ts';
 
 /** Certificates of a list. */
@@ -107,12 +107,13 @@ interface Patient {
 }
 
 async function show({ core, actor, subjects }: Patient): Promise<void> {
-  const { deliveries, isHeld } = await showPatient(core, actor, subjects);
-  const rows = deliveries.map(({ id, event, businessId, eventMs, receivedAt }) => {
+  const callbacks = await revealCallbacks(core, actor, subjects);
+  const hasHold = await isHeld(core.db, subjects);
+  const rows = callbacks.toReversed().map(({ id, event, businessId, eventMs, receivedAt }) => {
     return [id, event, businessId, new Date(eventMs), new Date(receivedAt / 1000)];
   });
   printTable(['id', 'event', 'business', 'event time', 'received at'], rows);
-  print(isHeld ? 'There is a hold.' : 'There is no hold.');
+  print(hasHold ? 'There is a hold.' : 'There is no hold.');
 }
 
 async function preview({ core, actor, subjects }: Patient): Promise<void> {

@@ -6,7 +6,7 @@ import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { readStored } from '../receiver/gate/gate.ts';
-import { subjectOf } from '../receiver/gate/owners.ts';
+import { type DeliveryHead, subjectOf } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, columnsOf, firstOf, isRowOf, keyOf, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
@@ -78,11 +78,12 @@ export async function candidatesOf(db: Db, id: string): Promise<{ subjects: stri
   return { subjects, isExplicit: false };
 }
 
-/** A callback without its content. */
-type Callback = Omit<Delivery, 'body' | 'data'>;
-
 /** The callbacks that belong to a patient, the newest event first. @throws Error where the access log cannot be written */
-async function revealCallbacks(core: Core, actor: Actor, subjects: readonly string[]): Promise<Callback[]> {
+export async function revealCallbacks(
+  core: Core,
+  actor: Actor,
+  subjects: readonly string[],
+): Promise<DeliveryHead[]> {
   const { callbacks } = await inTransaction(core.pool, snapshot, (client) => findCallbacks(client, subjects));
   const { length: rows } = callbacks;
   const deliveries = callbacks.map(({ delivery }) => delivery);
@@ -91,17 +92,11 @@ async function revealCallbacks(core: Core, actor: Actor, subjects: readonly stri
   return deliveries.sort((a, b) => b.eventMs - a.eventMs);
 }
 
-const patientsIn = ({ subjects }: Callback) => subjects.filter((subject) => subject.startsWith('p:'));
-
-/** `deliveries`: the oldest event first. @throws Error where the access log cannot be written */
-export async function showPatient(core: Core, actor: Actor, subjects: readonly string[]) {
-  const callbacks = await revealCallbacks(core, actor, subjects);
-  return { deliveries: callbacks.toReversed(), isHeld: await isHeld(core.db, subjects) };
-}
+const patientsIn = ({ subjects }: DeliveryHead) => subjects.filter((subject) => subject.startsWith('p:'));
 
 /** Who a patient is, and what is the patient's. Each list begins with the newest. */
 export interface Profile {
-  callbacks: Callback[];
+  callbacks: DeliveryHead[];
   names: string[];
   /** One spelling of each number. */
   phones: string[];
@@ -132,7 +127,7 @@ export async function readProfile(core: Core, actor: Actor, subjects: readonly s
 }
 
 /** The names and phone numbers of the records of these callbacks, the newest first. */
-async function readPeople({ db, families }: Core, callbacks: readonly Callback[]) {
+async function readPeople({ db, families }: Core, callbacks: readonly DeliveryHead[]) {
   type Person = { name: string | null; phone: string | null; key: string };
   const people = families.flatMap((family) => {
     if (!family.people) return [];
@@ -149,7 +144,7 @@ async function readPeople({ db, families }: Core, callbacks: readonly Callback[]
 }
 
 /** Whether a row's newest callback is one of these; a key finds the row. A corrected record may be another patient's now. */
-export function isRecordOf(callbacks: readonly Callback[], key: string, type = 'text') {
+export function isRecordOf(callbacks: readonly DeliveryHead[], key: string, type = 'text') {
   const [businesses, records] = keysOf(callbacks);
   return sql<boolean>`business_id = any(${businesses}::text[]) and ${sql.ref(key)} = any(${records}::${sql.raw(type)}[])
     and delivery_id = any(${callbacks.map(({ id }) => id)}::uuid[])`;

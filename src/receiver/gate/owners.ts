@@ -10,9 +10,9 @@ import { keysOf } from '../store/statements/merge-records.ts';
 // earlier version that does, else the next. If its record names none, those of the records that it refers to, by the same rule.
 // Erasures, the gate, exports, holds, retention and the access log follow it.
 
-type DeliveryHead = Omit<Delivery, 'body' | 'data'>;
+/** A callback without its content. */
+export type DeliveryHead = Omit<Delivery, 'body' | 'data'>;
 
-/** A callback of a record, without its content. */
 export interface RecordCallback {
   delivery: DeliveryHead;
   isStored: boolean;
