@@ -165,22 +165,20 @@ const isWithheldWhole = (families: readonly Family[], { family }: RecordKey): bo
 async function findDuplicates(
   client: pg.ClientBase,
   families: readonly Family[],
-  { hash, erased, read }: Gate,
+  { hash }: Gate,
   incoming: readonly Delivery[],
 ): Promise<Set<string>> {
   if (incoming.length === 0) return new Set();
   const ids = incoming.map(({ id }) => id);
-  await read(ids.map((id) => hash(`d:${id}`)));
-  // A hash is no proof: a restored backup lacks what was erased after it.
+  const areWhole = incoming.map((delivery) => isWithheldWhole(families, delivery));
+  // A hash alone is no proof: a restored backup lacks what was erased after it.
   const { rows } = await client.query<{ id: string }>(
-    `select own as id from unnest($1::uuid[], $2::uuid[]) as r(own, reduced)
-     where exists (select from receiver.inbox where id in (own, reduced))`,
-    [ids, ids.map((id) => reducedId(id, hash))],
+    `select own as id from unnest($1::uuid[], $2::uuid[], $3::boolean[]) as r(own, reduced, is_whole)
+     where exists (select from receiver.inbox where id in (own, reduced))
+       or is_whole and exists (select from receiver.erased_of(array['d:' || own]))`,
+    [ids, ids.map((id) => reducedId(id, hash)), areWhole],
   );
-  const withheld = incoming.filter(
-    (delivery) => isWithheldWhole(families, delivery) && erased.has(hash(`d:${delivery.id}`)),
-  );
-  return new Set([...rows, ...withheld].map(({ id }) => id));
+  return new Set(rows.map(({ id }) => id));
 }
 
 export async function readStored(
