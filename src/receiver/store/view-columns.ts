@@ -56,12 +56,9 @@ const summedKinds = new Set<ColumnKind>(['amount', 'count']);
 const labels: Record<string, string> = {
   aid: 'Appointment',
   at: 'When',
-  booked_at: 'Booked',
-  clinic_id: 'Clinic',
   copy_number: 'Entry',
   days_outstanding: 'Days',
   days_since_admission: 'Days',
-  doctor_id: 'Doctor',
   errors: 'What is wrong',
   facility_id: 'Clinic',
   gross_amount: 'Amount',
