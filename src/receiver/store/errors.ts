@@ -7,14 +7,12 @@ import { messageOf } from '../../common/log.ts';
  */
 export type Fault = 'outage' | 'refusal' | 'timeout' | 'other';
 
-/** SQLSTATEs. */
+/** SQLSTATEs that `hasState` asks for. */
 const states = {
   /** By statement_timeout, or a person. */
   queryCanceled: '57014',
   /** By lock_timeout, or `nowait`. */
   lockNotAvailable: '55P03',
-  deadlock: '40P01',
-  readOnly: '25006',
   uniqueViolation: '23505',
   duplicateSchema: '42P06',
   duplicateTable: '42P07',
@@ -35,7 +33,7 @@ export const hasState = (error: unknown, ...names: (keyof typeof states)[]): err
 const faults: Record<string, Fault> = {
   [states.queryCanceled]: 'timeout',
   [states.lockNotAvailable]: 'timeout',
-  [states.deadlock]: 'timeout',
+  '40P01': 'timeout', // deadlock
   '25P03': 'timeout', // idle_in_transaction_session_timeout
   '25P04': 'timeout', // transaction_timeout
   '08': 'outage', // connection
