@@ -6,7 +6,7 @@ import { escapeLike, isName, numberKey, plain, wordsOf } from '../common/plain-t
 import type { Core } from '../receiver/feature.ts';
 import { businessesOfInbox, columnsOf, keyOf, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import { nameLexemes, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
 import { type FamilyRecord, hasPublicKey, patientsOf, peopleIn } from './read-record.ts';
 
@@ -65,7 +65,7 @@ export async function search(
   { actor, mayNamePeople }: { actor: Actor; mayNamePeople: boolean },
 ): Promise<SearchResult> {
   const term = text.trim().replaceAll('\0', '').toWellFormed();
-  const first = `set transaction isolation level repeatable read, read only; set local statement_timeout = ${timeoutMs}`;
+  const first = `${snapshot}; set local statement_timeout = ${timeoutMs}`;
   const { subjects, ...found } = await inTransaction(core.pool, first, (client) =>
     find(client, core.families, term, mayNamePeople),
   );

@@ -9,7 +9,7 @@ import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { readOwners } from '../receiver/gate/owners.ts';
 import { firstOf, isRowOf, tableOf } from '../receiver/store/columns.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 
 export interface FamilyRecord {
@@ -56,8 +56,7 @@ export interface RelatedRecord extends FamilyRecord {
 }
 
 const maxRelated = 50;
-const snapshot =
-  'set transaction isolation level repeatable read, read only; set local statement_timeout = 5000';
+const first = `${snapshot}; set local statement_timeout = 5000`;
 
 /** The key of a family's records may stand in an address; else the id of a delivery does. */
 export const hasPublicKey = (family: Family): boolean => family.key !== undefined && !hasPersonalKey(family);
@@ -92,7 +91,7 @@ export async function readRecord(
 ): Promise<RecordPage | undefined> {
   const { family, businessId, recordId } = key;
   const values = [businessId, family.name, recordId];
-  return inTransaction(pool, snapshot, async (client) => {
+  return inTransaction(pool, first, async (client) => {
     const { rows: versions } = await client.query<Version>(versionsOf, [...values, maxVersions + 1]);
     if (versions.length === 0) return undefined;
     const record = { ...key, family: family.name };
@@ -127,7 +126,7 @@ async function nameOnReceipt(
 
 /** The events of callbacks, and whose their records are. */
 export async function describeCallbacks({ pool, families }: Core, ids: readonly string[]) {
-  return inTransaction(pool, snapshot, async (client) => {
+  return inTransaction(pool, first, async (client) => {
     const { rows } = await client.query<{ id: string; event: string } & RecordKey>(
       `select id, event, family, business_id as "businessId", record_id as "recordId" from receiver.inbox where id = any($1)`,
       [ids],

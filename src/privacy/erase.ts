@@ -7,7 +7,7 @@ import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { applyGate, inGate } from '../receiver/gate/gate.ts';
 import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { destroyWithheld } from './retention.ts';
 
@@ -229,7 +229,7 @@ export interface Preview {
 const maxMentions = 500;
 
 export async function previewErasure({ pool }: Core, subjects: readonly string[]): Promise<Preview> {
-  const { callbacks, isOfPatient } = await inTransaction(pool, 'set transaction read only', (client) =>
+  const { callbacks, isOfPatient } = await inTransaction(pool, snapshot, (client) =>
     findCallbacks(client, subjects),
   );
   const counts: Record<string, number> = {};

@@ -9,7 +9,7 @@ import { readStored } from '../receiver/gate/gate.ts';
 import { type DeliveryHead, subjectOf } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, columnsOf, firstOf, isRowOf, keyOf, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { isHeld } from './holds.ts';
@@ -21,8 +21,6 @@ export class PatientTooLarge extends Error {
   override message =
     `The callbacks of this patient have more than ${maxBytes} bytes: read them with receiver sql`;
 }
-
-const snapshot = 'set transaction isolation level repeatable read, read only';
 
 export class UnclearPatient extends Error {
   constructor(id: string, subjects: readonly string[]) {

@@ -4,7 +4,7 @@ import type { Core, Feature } from '../../receiver/feature.ts';
 import { gateLock } from '../../receiver/gate/gate.ts';
 import { OtherFamilies } from '../../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
-import { inTransaction, openPool } from '../../receiver/store/pools.ts';
+import { inTransaction, openPool, snapshot } from '../../receiver/store/pools.ts';
 import { embeddedFolder, hasDatabase } from '../place.ts';
 import { startEmbeddedPostgres } from '../start-embedded.ts';
 import { copyRows } from './copy.ts';
@@ -44,12 +44,12 @@ async function run(core: Core, { from }: { from: string }): Promise<void> {
   }
 }
 
-const snapshot = `set transaction isolation level repeatable read, read only;
+const first = `${snapshot};
   set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
 
 /** Interrupted, it may be run again. It reads one snapshot of the source and writes nothing there. */
 async function moveAll(core: Core, source: pg.Pool): Promise<void> {
-  const { families, copied, losses } = await inTransaction(source, snapshot, (client) =>
+  const { families, copied, losses } = await inTransaction(source, first, (client) =>
     copySource(core, client),
   );
   // What was stored long ago is new here.

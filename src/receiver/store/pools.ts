@@ -82,6 +82,9 @@ export async function queryPrepared<Row extends pg.QueryResultRow>(
 const isUnprepared = (error: unknown) =>
   hasState(error, 'duplicatePreparedStatement', 'invalidStatementName');
 
+/** The first SQL of a transaction whose statements see the same, and change nothing. */
+export const snapshot = 'set transaction isolation level repeatable read, read only';
+
 /**
  * Runs a function in a transaction.
  *
