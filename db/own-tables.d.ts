@@ -11,7 +11,7 @@ export interface OwnTables {
   'receiver.aliases': { kind: string; id: string; alias: string | null; updated_at: Default<Time>; updated_by: string };
   'receiver.changes': { position: GeneratedAlways<string>; at: Default<Time>; family: string; business_id: string; record_id: string; kind: string };
   'receiver.counters': { name: string; key: string; count: Int8; first_at: Time; last_at: Time; example: string | null };
-  'receiver.destinations': { id: string; url: string; families: string[]; business_id: string | null; is_public: boolean; secret: string; place: string; position: Int8; outcome: string | null; attempts: Default<number>; failing_since: Time | null; next_at: Default<Time>; paused: string | null; created_at: Default<Time> };
+  'receiver.destinations': { id: string; url: string; families: string[]; business_id: string | null; is_public: boolean; secret: string; place: string; position: Int8; outcome: string | null; attempts: Default<number>; failing_since: Time | null; next_at: Default<Time>; paused: string | null; created_at: Default<Time>; is_leased: Default<boolean> };
   'receiver.erased': { hash: string; until: Time; erasure: string };
   'receiver.erasures': { id: string; actor: string; started_at: Default<Time>; completed_at: Time | null; until: Time; patient_hashes: string[]; subjects: string[] | null; counts: Default<JSONColumnType<object>> };
   'receiver.findings': { channel: string; name: string; about: string; status: string; title: string; found_at: Default<Time>; gone_at: Time | null; sent_status: string | null; sent_at: Time | null };

@@ -26,7 +26,7 @@ export const here = ({ config }: Core) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
 const atOnce = sql<Date>`'-infinity'`;
-export const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 const isDue = (core: Core) => sql<boolean>`paused is null and place = ${here(core)} and next_at <= now()`;
 
 // A process that is there takes up the next change at once.
@@ -75,15 +75,21 @@ const isSoonOnDisk = sql<boolean>`set_config('synchronous_commit', 'off', true) 
 /** Takes a destination that is due, for one page: until the lease is over, no other process sends to it. */
 export const take = (core: Core, id: string, leaseMs: number): Promise<Destination | undefined> =>
   update(core.db, id)
-    .set({ next_at: later(leaseMs) })
+    .set({ next_at: later(leaseMs), is_leased: true })
     .where(isDue(core))
     .where(isSoonOnDisk)
     .returningAll()
     .executeTakeFirst();
 
+const notLeased = { next_at: atOnce, is_leased: false };
+
+/** Makes it due as it was taken: nothing was sent. */
+export const release = (db: Db, { id, position }: Destination) =>
+  update(db, id).set(notLeased).where('position', '=', position).execute();
+
 /** Makes it due. @returns false where it has moved since: by another process, or a command that has skipped a change */
 export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
-  const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: atOnce };
+  const values = { position: String(next), outcome, attempts: 0, failing_since: null, ...notLeased };
   const moved = await update(db, id)
     .set(values)
     .where('position', '=', position)
@@ -106,6 +112,7 @@ export async function recordFailure(
     attempts: destination.attempts + 1,
     failing_since: sql<Date>`coalesce(failing_since, now())`,
     next_at: later(Math.min(Math.max(pauseMs, retryAfterMs), times.maxWebhookPauseMs)),
+    is_leased: false,
     paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
       when failing_since < ${later(-maxFailingMs)} then 'failing' end)`,
   };

@@ -1,14 +1,13 @@
-import { sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import { withDeadline, withTimeout } from '../common/timeouts.ts';
 import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
-import { addDestination, handlerPrefix, later, recordFailure, update } from './destinations.ts';
+import { addDestination, handlerPrefix, recordFailure, update } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
 import type { Change } from './read-changes.ts';
-import { done, leaseMs, sendChanges, type Transport } from './send.ts';
+import { done, sendChanges, type Transport } from './send.ts';
 
 /** Calls the handlers for changes. Each is a destination, which is added with its first start. */
 export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => ({
@@ -41,13 +40,12 @@ export async function registerHandlers(core: Core, handlers: readonly Handler[])
 }
 
 /** Only the holder of the task calls handlers, so a lease is that of a process that has ended, perhaps because of them. */
-async function recordInterrupted(core: Core, transport: Transport): Promise<void> {
-  const isLeased = sql<boolean>`next_at > now() and next_at <= ${later(leaseMs(core, transport))}`;
+async function recordInterrupted(core: Core, { ids }: Transport): Promise<void> {
   const leased = await core.db
     .selectFrom('receiver.destinations')
     .selectAll()
-    .where('id', 'in', transport.ids!)
-    .where(isLeased)
+    .where('id', 'in', ids!)
+    .where('is_leased', '=', true)
     .execute();
   for (const destination of leased)
     await recordFailure(core, destination, Number(destination.position), { outcome: 'its process ended' });
@@ -73,7 +71,10 @@ function createTransport(core: Core, handlers: readonly Handler[]): Transport {
         });
         return { outcome: done };
       } catch (error) {
-        const { name, code, stack = '' } = Object(error) as { name?: string; code?: unknown; stack?: string };
+        const thrown = Object(error) as { name?: string; code?: unknown; stack?: string };
+        const { name = 'unknown error', stack = '' } = thrown;
+        // That of a time-out is a number of the DOM.
+        const code = error instanceof DOMException ? undefined : thrown.code;
         // Its text may have anything of the record.
         if (!signal.aborted)
           log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');

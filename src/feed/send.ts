@@ -1,7 +1,15 @@
 import { Webhook } from 'standardwebhooks';
 import { pause, retryAfterMs, withDeadline } from '../common/timeouts.ts';
 import type { Core } from '../receiver/feature.ts';
-import { type Attempt, type Destination, findDue, moveTo, recordFailure, take } from './destinations.ts';
+import {
+  type Attempt,
+  type Destination,
+  findDue,
+  moveTo,
+  recordFailure,
+  release,
+  take,
+} from './destinations.ts';
 import { type Change, readHead, readPage } from './read-changes.ts';
 
 /** A page is small: after a crash all of it is sent again. */
@@ -19,7 +27,7 @@ export interface Transport {
 }
 
 /** A process that is gone keeps its page for so long: until its last attempts have ended. */
-export const leaseMs = ({ config: { times } }: Core, { limitMs }: Transport): number =>
+const leaseMs = ({ config: { times } }: Core, { limitMs }: Transport): number =>
   times.webhookPageMs + 2 * limitMs;
 
 /** Sends webhooks to all addresses, until the signal is aborted. @throws the database's error */
@@ -80,7 +88,7 @@ async function sendTo(core: Core, id: string, transport: Transport, signal: Abor
       return recordFailure(core, destination, position, failure);
     }
     if (change && count === 0) {
-      if (signal.aborted) return;
+      if (signal.aborted) return void (await release(db, destination));
       throw new Error('The database is too slow to send what it has');
     }
     const outcome = attempts[count - 1]?.outcome ?? destination.outcome;

@@ -1,0 +1,111 @@
+import type { Handler } from '../../src/feed/handler.ts';
+import { handlersTask } from '../../src/feed/handlers.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { closeLater } from '../support/close-later.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { until } from '../support/until.ts';
+import { change, openCore } from './support.ts';
+
+const database = useReceiverDatabase('test');
+const times = { webhookMs: 60_000, webhookEveryMs: 10, webhookPauseMs: 60_000, maxWebhookPauseMs: 60_000 };
+const open = () =>
+  openCore(database, { times: { ...times, webhookPageMs: 5_000, handlerMs: 60_000 } } as Parameters<
+    typeof openCore
+  >[1]);
+
+/** Runs the task of a process, as with a start. @returns what stops it */
+function startHandler(core: Core, run: Handler['run'], timeoutMs?: number): () => Promise<unknown> {
+  const stopping = new AbortController();
+  const handler: Handler = { name: 'mine', families: ['receipt'], run, ...(timeoutMs && { timeoutMs }) };
+  const running = handlersTask(core, [handler]).run(stopping.signal);
+  const stop = () => {
+    stopping.abort();
+    return running;
+  };
+  closeLater(stop);
+  return stop;
+}
+
+const state = async () => {
+  const [row] = await database.rows('select attempts, outcome, is_leased from receiver.destinations');
+  return row;
+};
+const isRegistered = () => until(async () => (await database.count('receiver.destinations')) === 1);
+const failedTimes = (attempts: number) => until(async () => (await state())?.attempts === attempts);
+
+it('a restart neither counts a failure of a handler again nor hides it', async () => {
+  const core = open();
+  let calls = 0;
+  const fail = async () => {
+    calls += 1;
+    throw Object.assign(new Error('of a record'), { code: 'MINE' });
+  };
+  const stop = startHandler(core, fail);
+  await isRegistered();
+  await change(core, 1);
+  await failedTimes(1);
+  await stop();
+  const failed = { attempts: 1, outcome: 'MINE', is_leased: false };
+  for (let restart = 0; restart < 3; restart += 1) {
+    const stopAgain = startHandler(core, fail);
+    await until(
+      async () => (await database.rows('select from receiver.destinations where next_at > now()'))[0],
+    );
+    await stopAgain();
+    expect(await state()).toEqual(failed);
+  }
+  expect(calls).toBe(1);
+});
+
+it('the restart of a process that a call has ended counts that call', async () => {
+  const core = open();
+  const stop = startHandler(core, async () => {});
+  await isRegistered();
+  await stop();
+  await database.rows(
+    `update receiver.destinations set is_leased = true, next_at = now() + interval '1 minute'`,
+  );
+  startHandler(core, async () => {});
+  await failedTimes(1);
+  expect(await state()).toEqual({ attempts: 1, outcome: 'its process ended', is_leased: false });
+});
+
+it('a stop in the middle of a call leaves it to the next process, at once and uncounted', async () => {
+  const core = open();
+  const versions: number[] = [];
+  const stop = startHandler(core, ({ change: { version } }, { signal }) => {
+    versions.push(version);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  await isRegistered();
+  await change(core, 1);
+  await until(() => versions.length === 1);
+  expect(await state()).toMatchObject({ is_leased: true });
+  await stop();
+  expect(await state()).toEqual({ attempts: 0, outcome: null, is_leased: false });
+  startHandler(core, async ({ change: { version } }) => versions.push(version));
+  await until(() => versions.length === 2);
+  expect(versions[1]).toBe(versions[0]);
+  await until(async () => (await state())?.outcome === 'done');
+});
+
+it.each([
+  ['a time-out', 100, () => new Promise(() => {}), 'TimeoutError'],
+  ['a text', 60_000, () => Promise.reject('of a record'), 'unknown error'],
+  ['a number as its code', 60_000, () => Promise.reject(Object.assign(new Error(), { code: 404 })), '404'],
+])('the outcome says what a handler has failed by: %s', async (_, timeoutMs, run, outcome) => {
+  const core = open();
+  startHandler(
+    core,
+    (_event, { signal }) =>
+      Promise.race([
+        run(),
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      ]),
+    timeoutMs,
+  );
+  await isRegistered();
+  await change(core, 1);
+  await failedTimes(1);
+  expect(await state()).toMatchObject({ outcome });
+});
