@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { titled } from '../../common/words.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
-import type { AliasKind } from '../../reconcile/aliases.ts';
-import { Chip, Tabs } from '../ui/chips.tsx';
+import { Chip, type Filter } from '../ui/chip.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { formatAmount, formatCount, Sums } from '../ui/values.tsx';
 import { duesByAge, lists } from './definitions.ts';
@@ -27,44 +26,45 @@ interface ListPageProps {
 
 /** The filters of a list, and its files: they stand beside the title. */
 export function ListBar({ list, filter, businesses, entered }: ListRequest) {
-  const page = { path: `/${list.name}`, entered };
+  const { aliases } = useVisit();
   const range = entered.from || entered.to ? undefined : (entered.range ?? list.range);
   const days = describeDays(filter.from, filter.to);
   const known = Object.keys(ranges).filter(
     (name) => list.hasDaysToCome || !rangesToCome.includes(name as RangeName),
   );
+  // Only places that have a name can be chosen.
+  const places = list.places
+    .filter((kind) => kind !== 'business' || businesses.length > 1)
+    .map((kind): Filter => ({ name: kind, choices: [...aliases[kind]] }))
+    .filter(({ name, choices }) => choices!.length > 0 || entered[name]);
+  const filters: Filter[] = [
+    {
+      name: 'range',
+      label: 'Days',
+      also: ['from', 'to'],
+      choices: known.map((name) => [name, name === 'all' ? 'All days' : titled(name)]),
+      fields: [
+        { name: 'from', label: 'From', type: 'date' },
+        { name: 'to', label: 'To', type: 'date' },
+      ],
+      chosen: !range || range === 'all' ? days : `${titled(range)}: ${days}`,
+    },
+    ...Object.entries(list.choices).map(([name, choices]) => ({
+      name,
+      label: viewColumn(name).label,
+      choices: Object.entries(choices),
+    })),
+    ...places,
+    ...Object.entries(list.given ?? {}).flatMap(([name, { label, shown }]) => {
+      if (label) return { name, label, fields: [{ name, label }] };
+      return entered[name] ? { name, label: shown, chosen: shown } : [];
+    }),
+  ];
   return (
     <>
-      <Chip
-        {...page}
-        name="range"
-        label="Days"
-        also={['from', 'to']}
-        choices={known.map((name) => [name, name === 'all' ? 'All days' : titled(name)])}
-        fields={[
-          { name: 'from', label: 'From', type: 'date' },
-          { name: 'to', label: 'To', type: 'date' },
-        ]}
-        chosen={!range || range === 'all' ? days : `${titled(range)}: ${days}`}
-      />
-      {Object.entries(list.choices).map(([name, choices]) => {
-        const { label } = viewColumn(name);
-        return <Chip key={name} {...page} name={name} label={label} choices={Object.entries(choices)} />;
-      })}
-      {list.places
-        .filter((kind) => kind !== 'business' || businesses.length > 1)
-        .map((kind) => (
-          <PlaceChip key={kind} {...page} kind={kind} />
-        ))}
-      {Object.entries(list.given ?? {}).map(([name, { label, shown }]) => {
-        const chosen = entered[name] && (shown || entered[name]);
-        const fields = label ? [{ name, label }] : [];
-        return (
-          (label || chosen) && (
-            <Chip key={name} {...page} label={label ?? shown} {...{ name, fields, chosen }} />
-          )
-        );
-      })}
+      {filters.map((one) => (
+        <Chip key={one.name} {...one} path={`/${list.name}`} entered={entered} />
+      ))}
       <span class="right">
         {formatNames.map((format) => (
           <a key={format} class="button" href={hrefTo(`/${list.name}/${format}`, entered)}>
@@ -74,19 +74,6 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
       </span>
     </>
   );
-}
-
-interface PlaceProps {
-  kind: AliasKind;
-  path: string;
-  entered: Values;
-}
-
-/** A filter by a business, a clinic or a doctor that has a name. */
-function PlaceChip({ kind, ...page }: PlaceProps) {
-  const names = [...useVisit().aliases[kind]];
-  if (names.length === 0 && !page.entered[kind]) return null;
-  return <Chip {...page} name={kind} choices={names} />;
 }
 
 /** Pages that are no lists, and stand among the tabs of some. */
@@ -105,11 +92,19 @@ interface TabsProps {
 export function GroupTabs({ group, entered, current }: TabsProps) {
   const { range, from, to, business, clinic, doctor } = entered;
   const pages = lists.flatMap(({ name, tab }) => (tab?.[0] === group ? [[tab[1], `/${name}`] as const] : []));
-  const tabs = [...pages, ...(pagesBeside[group] ?? [])].map(([name, path]) => {
-    const href = hrefTo(path, { range, from, to, business, clinic, doctor });
-    return { name, href, current: name === current };
-  });
-  return <Tabs label={group} tabs={tabs} />;
+  return (
+    <nav class="tabs" aria-label={group}>
+      {[...pages, ...(pagesBeside[group] ?? [])].map(([name, path]) => (
+        <a
+          key={path}
+          href={hrefTo(path, { range, from, to, business, clinic, doctor })}
+          aria-current={name === current ? 'page' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 export function ListPage(props: ListPageProps) {

@@ -2,10 +2,7 @@ import { titled } from '../../common/words.ts';
 import { hrefTo, type Values } from './context.ts';
 import { Field, type FormField, Hidden } from './forms.tsx';
 
-interface ChipProps {
-  /** The path of the page, below /console; `entered` is the rest of its address. */
-  path: string;
-  entered: Values;
+export interface Filter {
   /** The field of the address that its choices set. */
   name: string;
   /** What it filters by. */
@@ -17,6 +14,12 @@ interface ChipProps {
   fields?: readonly FormField[];
   /** Shown in place of the title of what is chosen. */
   chosen?: string | undefined;
+}
+
+interface ChipProps extends Filter {
+  /** The path of the page, below /console; `entered` is the rest of its address. */
+  path: string;
+  entered: Values;
 }
 
 /** A filter: closed, it shows what is chosen; open, what can be. */
@@ -71,24 +74,5 @@ export function Chip({
         </a>
       )}
     </span>
-  );
-}
-
-interface Tab {
-  name: string;
-  href: string;
-  current: boolean;
-}
-
-/** Pages beside each other, of which one is open. */
-export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
-  return (
-    <nav class="tabs" aria-label={label}>
-      {tabs.map(({ name, href, current }) => (
-        <a key={href} href={href} aria-current={current ? 'page' : undefined}>
-          {name}
-        </a>
-      ))}
-    </nav>
   );
 }
