@@ -17,18 +17,18 @@ interface Format {
 }
 
 /** What is selected, in words. */
-export function describeSelection({ list, filter }: ListQuery, aliases: Aliases): string {
-  const { from, to, business, clinic, doctor, chosen = {} } = filter;
+export function describeSelection({ list, entered, from, to }: ListQuery, aliases: Aliases): string {
+  const { business, clinic, doctor } = entered;
   const names = Object.entries({ business, clinic, doctor }).map(
     ([kind, id]) => id && (aliases[kind as 'clinic'].get(id) ?? id),
   );
-  const titles = Object.entries(chosen).map(([name, value]) => list.choices[name]![value!]);
-  return [list.title, describeDays(from, to), ...names.filter(Boolean), ...titles].join(' · ');
+  const titles = Object.entries(list.choices).map(([name, choices]) => choices[entered[name] ?? '']);
+  return [list.title, describeDays(from, to), ...names, ...titles].filter(Boolean).join(' · ');
 }
 
 /** A name for each selection of days, without an ending: receipts_personal_2026-03-01_2026-03-31. */
-export const fileNameOf = ({ list, filter, isPersonal }: ListQuery): string =>
-  [list.name, isPersonal && 'personal', filter.from, filter.to].filter(Boolean).join('_');
+export const fileNameOf = ({ list, from, to, isPersonal }: ListQuery): string =>
+  [list.name, isPersonal && 'personal', from, to].filter(Boolean).join('_');
 
 const cellKinds: Partial<Record<ColumnKind, CellKind>> = {
   amount: 'amount',

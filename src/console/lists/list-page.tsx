@@ -6,13 +6,13 @@ import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { formatAmount, formatCount, Sums } from '../ui/values.tsx';
 import { duesByAge, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
-import { columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
+import { columnsOf, type ListQuery, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
 import { describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
-import { type ListRequest, maxPages } from './request.ts';
+import { maxPages } from './request.ts';
 import { Rows } from './rows.tsx';
 
 interface ListPageProps {
-  request: ListRequest;
+  query: ListQuery;
   /** Above the totals. */
   above?: ComponentChildren;
   rows: readonly ListRow[];
@@ -25,10 +25,10 @@ interface ListPageProps {
 }
 
 /** The filters of a list, and its files: they stand beside the title. */
-export function ListBar({ list, filter, businesses, entered }: ListRequest) {
+export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
   const { aliases } = useVisit();
   const range = entered.from || entered.to ? undefined : (entered.range ?? list.range);
-  const days = describeDays(filter.from, filter.to);
+  const days = describeDays(from, to);
   const known = Object.keys(ranges).filter(
     (name) => list.hasDaysToCome || !rangesToCome.includes(name as RangeName),
   );
@@ -108,13 +108,13 @@ export function GroupTabs({ group, entered, current }: TabsProps) {
 }
 
 export function ListPage(props: ListPageProps) {
-  const { request, rows } = props;
+  const { query, rows } = props;
   const { aliases } = useVisit();
-  const { list } = request;
+  const { list } = query;
   // Payments are those of today unless other days are asked for.
-  const range = request.entered.range ?? list.range;
-  const isOfDays = request.entered.from || request.entered.to || !list.groupBy || list.isKept;
-  const entered = isOfDays ? request.entered : { ...request.entered, range };
+  const range = query.entered.range ?? list.range;
+  const isOfDays = query.entered.from || query.entered.to || !list.groupBy || list.isKept;
+  const entered = isOfDays ? query.entered : { ...query.entered, range };
   return (
     <>
       {list.tab && <GroupTabs group={list.tab[0]} current={list.tab[1]} entered={entered} />}
@@ -125,21 +125,21 @@ export function ListPage(props: ListPageProps) {
       )}
       <Rows
         {...{ list, rows, entered }}
-        columns={[...columnsOf(request).map(({ name }) => name), 'before_amount', 'change']}
+        columns={[...columnsOf(query).map(({ name }) => name), 'before_amount', 'change']}
         empty="Nothing matches. Choose other days, or remove a filter."
-        printed={describeSelection(request, aliases)}
+        printed={describeSelection(query, aliases)}
       />
       <Pages {...props} />
     </>
   );
 }
 
-function TotalsLine({ request, totals, change = '' }: ListPageProps) {
-  const { list } = request;
+function TotalsLine({ query, totals, change = '' }: ListPageProps) {
+  const { list } = query;
   const limit = formatCount(maxCounted);
   if (totals.rows > maxCounted)
     return <p class="note">More than {limit} rows: too many to add up. Choose fewer days, or one place.</p>;
-  const sums = columnsOf(request)
+  const sums = columnsOf(query)
     .filter(({ name }) => totals.rows > 0 && Object.hasOwn(totals.sums, name))
     .map(({ name, label, kind }) => {
       const format = kind === 'amount' ? formatAmount : formatCount;
@@ -153,8 +153,7 @@ function TotalsLine({ request, totals, change = '' }: ListPageProps) {
   );
 }
 
-function Pages({ request: { list, filter, entered }, rows, totals, more }: ListPageProps) {
-  const { page = 1 } = filter;
+function Pages({ query: { list, entered, page = 1 }, rows, totals, more }: ListPageProps) {
   const first = (page - 1) * pageRows + 1;
   const link = (to: number, name: string) => (
     <a href={hrefTo(`/${list.name}`, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>

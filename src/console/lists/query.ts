@@ -25,24 +25,17 @@ export const maxCounted = 100_000;
 /** Every value as a text. */
 export type ListRow = Readonly<Record<string, string | null>>;
 
-interface ListFilter {
+export interface ListQuery {
+  list: List;
+  /** The address of its first page: places, choices and texts filter it, and the range, or the days, that are asked for. */
+  entered: Values;
   /** Days such as 2026-11-22, both included. */
   from?: string | undefined;
   to?: string | undefined;
-  business?: string | undefined;
-  clinic?: string | undefined;
-  doctor?: string | undefined;
-  /** Values of choices. */
-  chosen?: Values;
   /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
   /** From 1. */
   page?: number | undefined;
-}
-
-export interface ListQuery {
-  list: List;
-  filter: ListFilter;
   /** Whether the user may see names. */
   isPersonal: boolean;
   /** Every business, for the indexes that begin with it. */
@@ -50,8 +43,9 @@ export interface ListQuery {
 }
 
 /** The columns of a list that the user may see. */
-export function columnsOf({ list, isPersonal, businesses, filter }: ListQuery): ViewColumn[] {
-  const isOne = businesses.length < 2 || filter.business || list.groupBy || !list.places.includes('business');
+export function columnsOf({ list, isPersonal, businesses, entered }: ListQuery): ViewColumn[] {
+  const isOne =
+    businesses.length < 2 || entered.business || list.groupBy || !list.places.includes('business');
   const several = isOne ? [] : ['business_id'];
   const columns = [...list.columns, ...several].map(viewColumn);
   return columns
@@ -68,21 +62,21 @@ export function fileColumnsOf(query: ListQuery): ViewColumn[] {
 
 /** The part of a query that begins with `from`: rows `l` of the list. A filter that it has no column for does not filter it. */
 export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuilder<unknown> {
-  const { list, filter, businesses } = query;
-  const { from, to, chosen = {}, given = [] } = filter;
-  const ids = list.places.filter((kind) => filter[kind]);
+  const { list, entered, from, to, given = [], businesses } = query;
+  const ids = list.places.filter((kind) => entered[kind]);
+  const choices = Object.keys(list.choices).filter((name) => entered[name]);
   const isOfAny = sql`business_id = any(${textArray(businesses)})`;
   // Payments of all businesses are found by their days alone.
   const isOf = list.groupBy ? sql`(kind = 'payment' or ${isOfAny})` : isOfAny;
   const conditions = [
     sql`true`,
-    ...ids.map((kind) => sql`l.${sql.ref(`${kind}_id`)} = ${filter[kind]}`),
+    ...ids.map((kind) => sql`l.${sql.ref(`${kind}_id`)} = ${entered[kind]}`),
     from && sql`day >= ${from}::date`,
     to && sql`day <= ${to}::date`,
-    ...Object.entries(chosen).map(([name, value]) => sql`l.${sql.ref(name)} = ${value}`),
-    list.narrowed?.[chosen.state ?? ''],
+    ...choices.map((name) => sql`l.${sql.ref(name)} = ${entered[name]}`),
+    list.narrowed?.[entered.state ?? ''],
     ...given,
-    list.leadsWithBusiness && !filter.business && isOf,
+    list.leadsWithBusiness && !entered.business && isOf,
     where,
   ].filter((condition) => typeof condition === 'object');
   const rows = sql`from ${list.source} l where ${sql.join(conditions, sql` and `)}`;

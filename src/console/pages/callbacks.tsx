@@ -36,8 +36,8 @@ export const callbacks: Page = (routes, context) => {
 };
 
 /** Above the list: how many came in the last hours; what has failed or was rejected. */
-export async function aboveCallbacks(db: Db, { filter: { chosen, page } }: ListQuery, req: Request) {
-  if (chosen?.state || page) return undefined;
+export async function aboveCallbacks(db: Db, { entered, page }: ListQuery, req: Request) {
+  if (entered.state || page) return undefined;
   const arrivals = await readArrivals(db);
   const causes = await listCauses(db);
   const { again } = readForm(req.query, { again: z.string().regex(saidOutcomes) });

@@ -1,5 +1,4 @@
-import type { Request, Response } from 'express';
-import type { Db } from '../../receiver/store/tables.ts';
+import type { Response } from 'express';
 import { duesByAge, lists } from '../lists/definitions.ts';
 import { sendDownload } from '../lists/download.ts';
 import { type FormatName, formatNames } from '../lists/files.ts';
@@ -16,9 +15,9 @@ import {
   readTotals,
   summarize,
 } from '../lists/query.ts';
-import { readListRequest } from '../lists/request.ts';
+import { readListQuery } from '../lists/request.ts';
 import { titlesOf } from '../lists/system-lists.ts';
-import { hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
+import { type Page, PageNotFound, TooManyDownloads } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
@@ -31,9 +30,6 @@ const maxDownloads = 2;
 export const listPages: Page = (routes, context) => {
   const { config, families, read, logAccess } = context;
 
-  const readRequest = (tx: Db, list: List, req: Request, res: Response) =>
-    readListRequest(tx, list, req.query, context, hasRole(res, 'desk'));
-
   const readTakings = createTakings(config.reportTimezone);
   const own = lists.map((list) =>
     list.choices.family ? { ...list, choices: { ...list.choices, family: titlesOf(families) } } : list,
@@ -41,38 +37,38 @@ export const listPages: Page = (routes, context) => {
   for (const list of own)
     routes.get(`/${list.name}`, list.role ?? 'viewer', async (req, res) => {
       const { subjects, ...page } = await read(async (tx) => {
-        const request = await readRequest(tx, list, req, res);
-        const { page = 1 } = request.filter;
-        const { groups, ...taken } = list.groupBy ? await readTakings(tx, request) : {};
+        const query = await readListQuery(tx, list, res, config);
+        const { page = 1 } = query;
+        const { groups, ...taken } = list.groupBy ? await readTakings(tx, query) : {};
         const found =
-          groups?.slice((page - 1) * pageRows) ?? (await readPage(tx, request, fileColumnsOf(request), page));
+          groups?.slice((page - 1) * pageRows) ?? (await readPage(tx, query, fileColumnsOf(query), page));
         const rows = found.slice(0, pageRows);
-        const totals = groups ? addUp(request, groups) : await readTotals(tx, request);
+        const totals = groups ? addUp(query, groups) : await readTotals(tx, query);
         const ages = list.choices.age
-          ? await readGroups(tx, { ...request, list: duesByAge, filter: { ...request.filter, chosen: {} } })
+          ? await readGroups(tx, { ...query, list: duesByAge, entered: { ...query.entered, age: undefined } })
           : undefined;
-        const { patients: subjects } = await summarize(tx, request, rows);
-        const above = list.name === 'callbacks' ? await aboveCallbacks(tx, request, req) : undefined;
+        const { patients: subjects } = await summarize(tx, query, rows);
+        const above = list.name === 'callbacks' ? await aboveCallbacks(tx, query, req) : undefined;
         const more = found.length > pageRows;
-        return { request, rows, more, totals, ages, subjects, above, ...taken };
+        return { query, rows, more, totals, ages, subjects, above, ...taken };
       });
-      const { request, totals } = page;
+      const { query, totals } = page;
       const { length: rows } = page.rows;
       if (rows === 0 && totals.rows > 0) throw new PageNotFound('The list has fewer pages.');
       const isLog = list.role === 'privacy';
-      if (isLog || columnsOf(request).some(({ personal }) => personal))
+      if (isLog || columnsOf(query).some(({ personal }) => personal))
         await logAccess(res, {
           action: isLog ? 'audit' : 'list',
           subjects,
-          ...loggedOf(request, rows),
+          ...loggedOf(query, rows),
           rows,
         });
-      sendPage(res, list.title, <ListPage {...page} />, { bar: <ListBar {...request} /> });
+      sendPage(res, list.title, <ListPage {...page} />, { bar: <ListBar {...query} /> });
     });
 
   let running = 0;
-  const download = async (list: List, format: FormatName, req: Request, res: Response) => {
-    const query = await read((tx) => readRequest(tx, list, req, res));
+  const download = async (list: List, format: FormatName, res: Response) => {
+    const query = await read((tx) => readListQuery(tx, list, res, config));
     const details = { format, personal: query.isPersonal };
     if (running >= maxDownloads) throw new TooManyDownloads();
     running += 1;
@@ -86,14 +82,15 @@ export const listPages: Page = (routes, context) => {
   };
   for (const list of own)
     for (const format of formatNames)
-      routes.get(`/${list.name}/${format}`, list.role ?? 'viewer', (req, res) =>
-        download(list, format, req, res),
+      routes.get(`/${list.name}/${format}`, list.role ?? 'viewer', (_req, res) =>
+        download(list, format, res),
       );
 };
 
 /** The selection in the access log. An id that selects no row may be anything that was typed. */
-function loggedOf({ list, filter }: ListQuery, rows: number, details = {}) {
-  const { business, clinic, doctor, chosen = {}, given: _, ...others } = filter;
+function loggedOf({ list, entered, from, to, page }: ListQuery, rows: number, details = {}) {
+  const { business, clinic, doctor } = entered;
+  const chosen = Object.keys(list.choices).map((name) => [name, entered[name]]);
   const ids = rows > 0 ? { business, clinic, doctor } : {};
-  return { filter: { list: list.name, ...details, ...chosen, ...others }, ids };
+  return { filter: { list: list.name, ...details, ...Object.fromEntries(chosen), from, to, page }, ids };
 }

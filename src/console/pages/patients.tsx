@@ -95,7 +95,7 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
     const all = [...names].map(viewColumn);
     // Names and remarks are not shown, and may be long; the key of a paper leads to its page.
     const columns = all.filter((column) => !column.personal || ['link', 'record'].includes(column.name));
-    return readAll(db, queryRows({ list, filter: {}, isPersonal: true, businesses }, columns, { where }));
+    return readAll(db, queryRows({ list, entered: {}, isPersonal: true, businesses }, columns, { where }));
   };
   const receipts = callbacks.filter(({ family }) => family === 'receipt');
   const isReceipt = privacy.isRecordOf(receipts, 'receipt_id', 'bigint');

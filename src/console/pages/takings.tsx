@@ -28,24 +28,22 @@ export function createRecall<T>() {
 /** Groups of a list of takings, beside those of the days before, below a picture of thirteen months. */
 export function createTakings(timezone: string) {
   const recall = createRecall<ListRow[]>();
-  const readKept = (db: Db, { list, filter, ...query }: ListQuery) =>
-    recall(JSON.stringify([list.name, filter]), () => readGroups(db, { ...query, list, filter }));
+  const readKept = (db: Db, query: ListQuery) => {
+    const { business, clinic, doctor } = query.entered;
+    const key = JSON.stringify([query.list.name, query.from, query.to, business, clinic, doctor]);
+    return recall(key, () => readGroups(db, query));
+  };
 
   return async (db: Db, query: ListQuery) => {
-    const { list, filter } = query;
-    const { from, to, page: _, ...places } = filter;
+    const { list, from, to } = query;
     const groups = await (list.isKept ? readKept : readGroups)(db, query);
     const months = listNamed('takings-by-month');
     const [first, last] = daysOfRange(months.range, formatLocal(Date.now(), timezone).slice(0, 10));
-    const shown = await readKept(db, {
-      ...query,
-      list: months,
-      filter: { ...places, from: first, to: last },
-    });
+    const shown = await readKept(db, { ...query, list: months, from: first, to: last });
     const above = groups.length > 0 && <Months {...{ shown, first: first!, open: from }} />;
     if (!from || !to || list.isKept) return { groups, above };
     const days = daysBefore(from, to);
-    const before = await readKept(db, { ...query, filter: { ...places, from: days[0], to: days[1] } });
+    const before = await readKept(db, { ...query, from: days[0], to: days[1] });
     const change = formatChange(collectedIn(groups), collectedIn(before));
     return {
       groups: list.groupBy === 'day' ? groups : compare(list.groupBy!, groups, before),

@@ -44,7 +44,7 @@ export async function readFigures(
   const isTodays = sql`business_id = any(${textArray(base.businesses)}) and day = reporting.today()`;
   const personal = base.isPersonal ? ['name', 'mobile', 'patient_id'] : [];
   const readRows = (name: string, from: string, special: string[], part: Part) => {
-    const query = { ...base, list: listNamed(name), filter: { from, to: today } };
+    const query = { ...base, list: listNamed(name), entered: {}, from, to: today };
     const columns = ['business_id', 'state', ...special, ...personal].map(viewColumn);
     return read(db, queryRows(query, columns, part));
   };
@@ -59,9 +59,11 @@ export async function readFigures(
     clinics: await readGroups(db, {
       ...base,
       list: listNamed('takings-by-clinic'),
-      filter: { from: today, to: today },
+      entered: {},
+      from: today,
+      to: today,
     }),
-    ages: await readGroups(db, { ...base, list: duesByAge, filter: {} }),
+    ages: await readGroups(db, { ...base, list: duesByAge, entered: {} }),
     expected: (await read(db, expected))[0]!,
     next: await readRows('appointments', today, ofAppointment, { limit: 6, where: isNext }),
     newest: await readRows('receipts', addDays(today, -1), ofReceipt, { limit: 8 }),

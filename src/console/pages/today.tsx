@@ -39,7 +39,7 @@ export const today: Page = (routes, context) => {
       const base = { businesses, isPersonal };
       const figures = await readFigures(db, base, day);
       const rows = [...figures.next, ...figures.newest];
-      const named = { ...base, list: listNamed('receipts'), filter: {} };
+      const named = { ...base, list: listNamed('receipts'), entered: {} };
       const { patients: subjects } = await summarize(db, named, rows);
       return { figures, rows: rows.length, subjects, silent: await readSilent(db) };
     });

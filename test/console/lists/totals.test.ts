@@ -12,7 +12,7 @@ it('rows are counted up to a limit, and beyond it not summed', async () => {
       [from, to],
     );
   const list = lists.find((one) => one.name === 'papers')!;
-  const query = { list, filter: {}, isPersonal: true, businesses: ['b1'] };
+  const query = { list, entered: {}, isPersonal: true, businesses: ['b1'] };
   await insert(1, maxCounted);
   expect(await readTotals(database.db, query)).toMatchObject({ rows: maxCounted });
   await insert(0, 0);
