@@ -2,12 +2,12 @@ import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import QueryStream from 'pg-query-stream';
 import { formatCount } from '../../common/words.ts';
-import type { Core } from '../../receiver/feature.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
-import type { Aliases } from '../../reconcile/aliases.ts';
-import { BadInput } from '../page.ts';
+import { BadInput, type PageContext } from '../page.ts';
+import { visitOf } from '../ui/context.ts';
 import { type FormatName, fileNameOf, formats } from './files.ts';
 import { type ListQuery, queryRows, querySummary, type RowsSummary } from './query.ts';
+import { describeAccess } from './request.ts';
 
 // Small, so that callbacks are handled in between, and large values fit.
 const batchSize = 25;
@@ -16,23 +16,20 @@ const batchSize = 25;
  * Streams a list as a file, with a cursor that follows the speed of the client. An aborted download ends in
  * the middle of a chunked response, which the client notices. One snapshot contains what is logged and what is sent.
  *
- * @param logAccess logs the download, before the first row is sent
  * @throws BadInput where there are too many rows; the database's error, or that of the access log, before anything was sent
  */
 export async function sendDownload(
   res: Response,
-  { reports, db, config }: Core,
+  { reports, db, config, logAccess }: PageContext,
   query: ListQuery,
   format: FormatName,
-  aliases: Aliases,
-  logAccess: (summary: RowsSummary) => Promise<void>,
 ): Promise<void> {
   const { type, columns: columnsFor, writer } = formats[format];
   const { stalledMs, totalMs, maxRows } = config.downloads;
   const settings = `set transaction isolation level repeatable read, read only; set local timezone = '${config.reportTimezone}';
     set local statement_timeout = ${totalMs}; set local idle_in_transaction_session_timeout = 0`;
   const columns = columnsFor(query);
-  const summary = querySummary(query, maxRows).compile(db);
+  const counted = querySummary(query, maxRows).compile(db);
   const { sql, parameters } = queryRows(query, columns).compile(db);
   const gone = new AbortController();
   res.once('close', () => gone.abort());
@@ -43,14 +40,16 @@ export async function sendDownload(
     reports,
     settings,
     async (client) => {
-      const counting = { text: summary.sql, values: [...summary.parameters], query_timeout: totalMs };
-      const [counts] = (await client.query<RowsSummary>(counting)).rows;
-      if (counts!.rows > maxRows)
+      const counting = { text: counted.sql, values: [...counted.parameters], query_timeout: totalMs };
+      const [summary] = (await client.query<RowsSummary>(counting)).rows;
+      const { rows: count, patients: subjects } = summary!;
+      if (count > maxRows)
         throw new BadInput(`A download takes ${formatCount(maxRows)} rows. Choose a business or fewer days.`);
-      await logAccess(counts!);
+      const details = { format, personal: query.isPersonal };
+      await logAccess(res, { action: 'download', ...describeAccess(query, count, details), subjects });
       res.type(type).attachment(`${fileNameOf(query)}.${format}`);
       const rows = client.query(new QueryStream(sql, [...parameters], { batchSize }));
-      await pipeline(rows, writer(columns, query.list.name, aliases), res, { signal });
+      await pipeline(rows, writer(columns, query.list.name, visitOf(res).aliases), res, { signal });
     },
     stalledMs,
   );

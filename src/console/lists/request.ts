@@ -64,3 +64,15 @@ function daysOf(
   const [first, last] = daysOfRange(range ?? list.range, today);
   return { from: first, to: last };
 }
+
+/** What the access log has of the selection. An id that selects no row may be anything that was typed. */
+export function describeAccess({ list, entered, from, to, page }: ListQuery, rows: number, details = {}) {
+  const { business, clinic, doctor } = entered;
+  const chosen = Object.keys(list.choices).map((name) => [name, entered[name]]);
+  const ids = rows > 0 ? { business, clinic, doctor } : {};
+  return {
+    filter: { list: list.name, ...details, ...Object.fromEntries(chosen), from, to, page },
+    ids,
+    rows,
+  };
+}

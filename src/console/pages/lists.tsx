@@ -8,17 +8,15 @@ import {
   addUp,
   columnsOf,
   fileColumnsOf,
-  type ListQuery,
   pageRows,
   readGroups,
   readPage,
   readTotals,
   summarize,
 } from '../lists/query.ts';
-import { readListQuery } from '../lists/request.ts';
+import { describeAccess, readListQuery } from '../lists/request.ts';
 import { titlesOf } from '../lists/system-lists.ts';
 import { type Page, PageNotFound, TooManyDownloads } from '../page.ts';
-import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
 import { createTakings } from './takings.tsx';
@@ -60,8 +58,7 @@ export const listPages: Page = (routes, context) => {
         await logAccess(res, {
           action: isLog ? 'audit' : 'list',
           subjects,
-          ...loggedOf(query, rows),
-          rows,
+          ...describeAccess(query, rows),
         });
       sendPage(res, list.title, <ListPage {...page} />, { bar: <ListBar {...query} /> });
     });
@@ -69,13 +66,10 @@ export const listPages: Page = (routes, context) => {
   let running = 0;
   const download = async (list: List, format: FormatName, res: Response) => {
     const query = await read((tx) => readListQuery(tx, list, res, config));
-    const details = { format, personal: query.isPersonal };
     if (running >= maxDownloads) throw new TooManyDownloads();
     running += 1;
     try {
-      await sendDownload(res, context, query, format, visitOf(res).aliases, ({ rows, patients: subjects }) =>
-        logAccess(res, { action: 'download', ...loggedOf(query, rows, details), rows, subjects }),
-      );
+      await sendDownload(res, context, query, format);
     } finally {
       running -= 1;
     }
@@ -86,11 +80,3 @@ export const listPages: Page = (routes, context) => {
         download(list, format, res),
       );
 };
-
-/** The selection in the access log. An id that selects no row may be anything that was typed. */
-function loggedOf({ list, entered, from, to, page }: ListQuery, rows: number, details = {}) {
-  const { business, clinic, doctor } = entered;
-  const chosen = Object.keys(list.choices).map((name) => [name, entered[name]]);
-  const ids = rows > 0 ? { business, clinic, doctor } : {};
-  return { filter: { list: list.name, ...details, ...Object.fromEntries(chosen), from, to, page }, ids };
-}
