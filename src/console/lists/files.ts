@@ -1,10 +1,10 @@
 import { csvWriter } from '../../common/csv.ts';
 import { words } from '../../common/words.ts';
-import type { ColumnKind, ViewColumn } from '../../receiver/store/view-columns.ts';
+import type { ViewColumn } from '../../receiver/store/view-columns.ts';
 import { type Aliases, isAliasKind } from '../../reconcile/aliases.ts';
 import { columnsOf, fileColumnsOf, type ListQuery, type ListRow } from './query.ts';
 import { describeDays } from './ranges.ts';
-import { type CellKind, writeXlsx } from './xlsx.ts';
+import { writeXlsx } from './xlsx.ts';
 
 type Rows = AsyncIterable<ListRow>;
 type Writer = NodeJS.ReadWriteStream | ((rows: Rows) => AsyncIterable<Uint8Array>);
@@ -30,14 +30,6 @@ export function describeSelection({ list, entered, from, to }: ListQuery, aliase
 export const fileNameOf = ({ list, from, to, isPersonal }: ListQuery): string =>
   [list.name, isPersonal && 'personal', from, to].filter(Boolean).join('_');
 
-const cellKinds: Partial<Record<ColumnKind, CellKind>> = {
-  amount: 'amount',
-  day: 'date',
-  moment: 'moment',
-  count: 'number',
-  figure: 'number',
-};
-
 /** Puts the names of businesses, clinics and doctors in place of their ids, and words in place of codes. */
 async function* addNames(rows: Rows, columns: readonly ViewColumn[], aliases: Aliases) {
   for await (const row of rows) {
@@ -59,13 +51,8 @@ export const formats: Readonly<Record<FormatName, Format>> = {
     label: 'Excel',
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     columns: columnsOf,
-    writer: (columns, sheet, aliases) => {
-      const cells = columns.map(({ name, label: title, kind, summed }) => {
-        const width = isAliasKind(kind) || ['person', 'moment'].includes(kind) ? 24 : 16;
-        return { name, title, kind: cellKinds[kind] ?? 'text', summed, width };
-      });
-      return (rows) => writeXlsx(sheet, cells, addNames(rows, columns, aliases));
-    },
+    writer: (columns, sheet, aliases) => (rows) =>
+      writeXlsx(sheet, columns, addNames(rows, columns, aliases)),
   },
   csv: {
     label: 'CSV for programs',

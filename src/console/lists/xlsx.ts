@@ -1,19 +1,8 @@
 import { strToU8, Zip, ZipDeflate } from 'fflate';
+import type { ColumnKind, ViewColumn } from '../../receiver/store/view-columns.ts';
+import { isAliasKind } from '../../reconcile/aliases.ts';
 import { formatAmount } from '../ui/values.tsx';
-
-/** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
-export type CellKind = 'number' | 'amount' | 'date' | 'moment' | 'text';
-
-interface XlsxColumn {
-  name: string;
-  title: string;
-  kind: CellKind;
-  summed: boolean;
-  /** In characters. */
-  width: number;
-}
-
-type Row = Readonly<Record<string, string | null>>;
+import type { ListRow } from './query.ts';
 
 const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -37,12 +26,13 @@ const escapeXml = (value: string) =>
     .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
     .replace(/[&<>"]/g, (sign) => entities[sign]!);
 
-/** The number formats of the kinds. */
-const codes: Record<CellKind, string> = {
-  number: 'General',
+/** The number formats of the kinds; every other kind is a text. A moment is shown in the time zone that it is written in. */
+const codes: Partial<Record<ColumnKind, string>> = {
+  count: 'General',
+  figure: 'General',
   // Rupees; Excel itself has no Indian grouping.
   amount: '[>=10000000]"₹"##\\,##\\,##\\,##0.00;[>=100000]"₹"##\\,##\\,##0.00;"₹"##,##0.00',
-  date: 'd mmm yyyy',
+  day: 'd mmm yyyy',
   moment: 'd mmm yyyy, hh:mm:ss',
   text: '@',
 };
@@ -54,7 +44,8 @@ const formats = Object.values(codes).map(
 const styles = kinds.flatMap((_, at) =>
   [0, 1].map((font) => `<xf numFmtId="${164 + at}" applyNumberFormat="1" fontId="${font}" applyFont="1"/>`),
 );
-const styleOf = (kind: CellKind, isBold = false) => 2 * kinds.indexOf(kind) + Number(isBold);
+const styleOf = (kind: ColumnKind, isBold = false) =>
+  2 * kinds.indexOf(codes[kind] ? kind : 'text') + Number(isBold);
 const font = '<sz val="11"/><name val="Calibri"/>';
 
 /** @param name of the sheet */
@@ -87,17 +78,17 @@ function serial(value: string) {
 }
 
 /** The digits of an amount that a double does not hold are less than a paisa. */
-function numberOf(kind: CellKind, value: string): number | undefined {
-  if (kind === 'date' || kind === 'moment') return serial(value);
-  return kind !== 'text' && /^-?\d{1,13}(\.\d+)?$/.test(value) ? Number(value) : undefined;
+function numberOf(kind: ColumnKind, value: string): number | undefined {
+  if (kind === 'day' || kind === 'moment') return serial(value);
+  return kind !== 'text' && codes[kind] && /^-?\d{1,13}(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }
 
 /** What was paid too much takes nothing from what is due elsewhere. */
-const isCounted = ({ name, summed }: XlsxColumn, row: Row) =>
+const isCounted = ({ name, summed }: ViewColumn, row: ListRow) =>
   summed && !(name === 'due_amount' && Number(row[name]) < 0);
 
 /** What is not counted is a text, which no sum of a spreadsheet has. */
-function cell(column: XlsxColumn, row: Row): string {
+function cell(column: ViewColumn, row: ListRow): string {
   const { name, kind, summed } = column;
   const value = row[name];
   if (value === null || value === undefined) return '<c/>';
@@ -106,18 +97,21 @@ function cell(column: XlsxColumn, row: Row): string {
   return number === undefined ? textCell(value) : `<c s="${styleOf(kind)}"><v>${number}</v></c>`;
 }
 
-const beginSheet = (columns: readonly XlsxColumn[]) =>
+/** In characters. */
+const widthOf = (kind: ColumnKind) => (isAliasKind(kind) || ['person', 'moment'].includes(kind) ? 24 : 16);
+
+const beginSheet = (columns: readonly ViewColumn[]) =>
   `${head}<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>
 <sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView>
-</sheetViews><cols>${columns.map(({ width }, at) => `<col min="${at + 1}" max="${at + 1}" width="${width}" customWidth="1"/>`).join('')}</cols>
-<sheetData><row>${columns.map(({ title }) => textCell(title, true)).join('')}</row>`;
+</sheetViews><cols>${columns.map(({ kind }, at) => `<col min="${at + 1}" max="${at + 1}" width="${widthOf(kind)}" customWidth="1"/>`).join('')}</cols>
+<sheetData><row>${columns.map(({ label }) => textCell(label, true)).join('')}</row>`;
 
 /**
  * The last row has the sums of the rows that a reader's filter shows; readers that do not calculate show those of all.
  *
  * @param last the number of the last row before it
  */
-function endSheet(columns: readonly XlsxColumn[], sums: readonly number[], last: number): string {
+function endSheet(columns: readonly ViewColumn[], sums: readonly number[], last: number): string {
   const totals = columns.map(({ kind, summed }, at) => {
     if (!summed) return at === 0 ? textCell('Total', true) : '<c/>';
     const letter = String.fromCharCode(65 + at);
@@ -135,7 +129,7 @@ function endSheet(columns: readonly XlsxColumn[], sums: readonly number[], last:
  *
  * @param name of its sheet @param columns 26 at most
  */
-export async function* writeXlsx(name: string, columns: readonly XlsxColumn[], rows: AsyncIterable<Row>) {
+export async function* writeXlsx(name: string, columns: readonly ViewColumn[], rows: AsyncIterable<ListRow>) {
   const chunks: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
     if (error) throw error;
