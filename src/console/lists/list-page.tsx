@@ -16,7 +16,6 @@ interface ListPageProps {
   /** Above the totals. */
   above?: ComponentChildren;
   rows: readonly ListRow[];
-  more: boolean;
   /** The totals of all matching rows. */
   totals: Totals;
   ages: readonly ListRow[] | undefined;
@@ -153,8 +152,10 @@ function TotalsLine({ query, totals, change = '' }: ListPageProps) {
   );
 }
 
-function Pages({ query: { list, entered, page = 1 }, rows, totals, more }: ListPageProps) {
+function Pages({ query: { list, entered, page = 1 }, rows, totals }: ListPageProps) {
   const first = (page - 1) * pageRows + 1;
+  const last = first + rows.length - 1;
+  const more = totals.rows > last;
   const link = (to: number, name: string) => (
     <a href={hrefTo(`/${list.name}`, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
   );
@@ -162,7 +163,7 @@ function Pages({ query: { list, entered, page = 1 }, rows, totals, more }: ListP
     <nav class="pages" aria-label="Pages">
       {page > 1 && link(page - 1, `← Previous ${pageRows}`)}
       {(page > 1 || more) &&
-        `${formatCount(first)} to ${formatCount(first + rows.length - 1)} of ${totals.rows > maxCounted ? 'more' : formatCount(totals.rows)}`}
+        `${formatCount(first)} to ${formatCount(last)} of ${totals.rows > maxCounted ? 'more' : formatCount(totals.rows)}`}
       {more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
     </nav>
   );

@@ -116,9 +116,9 @@ export function queryRows(
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
-/** Reads a page of a list, and the first row of the next one. */
-export const readPage = (db: Db, query: ListQuery, columns: readonly ViewColumn[], page: number) =>
-  read(db, queryRows(query, columns, { limit: pageRows + 1, offset: (page - 1) * pageRows }));
+/** Reads a page of a list. */
+export const readPage = (db: Db, query: ListQuery, offset: number) =>
+  read(db, queryRows(query, fileColumnsOf(query), { limit: pageRows, offset }));
 
 /** Reads all rows of a list that has groups. */
 export const readGroups = (db: Db, query: ListQuery) =>

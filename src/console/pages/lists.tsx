@@ -7,7 +7,6 @@ import { ListBar, ListPage } from '../lists/list-page.tsx';
 import {
   addUp,
   columnsOf,
-  fileColumnsOf,
   pageRows,
   readGroups,
   readPage,
@@ -37,18 +36,16 @@ export const listPages: Page = (routes, context) => {
       const { subjects, ...page } = await read(async (tx) => {
         const query = await readListQuery(tx, list, res, config);
         const { page = 1 } = query;
+        const offset = (page - 1) * pageRows;
         const { groups, ...taken } = list.groupBy ? await readTakings(tx, query) : {};
-        const found =
-          groups?.slice((page - 1) * pageRows) ?? (await readPage(tx, query, fileColumnsOf(query), page));
-        const rows = found.slice(0, pageRows);
+        const rows = groups?.slice(offset, offset + pageRows) ?? (await readPage(tx, query, offset));
         const totals = groups ? addUp(query, groups) : await readTotals(tx, query);
         const ages = list.choices.age
           ? await readGroups(tx, { ...query, list: duesByAge, entered: { ...query.entered, age: undefined } })
           : undefined;
         const { patients: subjects } = await summarize(tx, query, rows);
         const above = list.name === 'callbacks' ? await aboveCallbacks(tx, query, req) : undefined;
-        const more = found.length > pageRows;
-        return { query, rows, more, totals, ages, subjects, above, ...taken };
+        return { query, rows, totals, ages, subjects, above, ...taken };
       });
       const { query, totals } = page;
       const { length: rows } = page.rows;
