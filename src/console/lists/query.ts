@@ -164,7 +164,7 @@ const subjectOf = {
 };
 
 /** Whose rows these are. No patients are listed if there are more than `maxRows`. @param source begins with `from` */
-function summaryOf({ list: { subjects } }: ListQuery, source: RawBuilder<unknown>, maxRows: number) {
+function summaryOf({ subjects }: List, source: RawBuilder<unknown>, maxRows: number) {
   const all =
     subjects.length === 0
       ? sql`select null as s`
@@ -178,12 +178,13 @@ function summaryOf({ list: { subjects } }: ListQuery, source: RawBuilder<unknown
 }
 
 /** Whose rows a download has. */
-export const querySummary = (query: ListQuery, maxRows: number) => summaryOf(query, matching(query), maxRows);
+export const querySummary = (query: ListQuery, maxRows: number) =>
+  summaryOf(query.list, matching(query), maxRows);
 
-/** Whose rows a page has. */
-export async function summarize(db: Db, query: ListQuery, rows: readonly ListRow[]): Promise<RowsSummary> {
+/** Whose rows a page of a list has. */
+export async function readPatients(db: Db, list: List, rows: readonly ListRow[]): Promise<string[]> {
   const ids = rows.map(({ patient_id = null, delivery_id = null }) => ({ patient_id, delivery_id }));
   const source = sql`from jsonb_to_recordset(${JSON.stringify(ids)}::jsonb) as shown(patient_id text, delivery_id text)`;
-  const [summary] = await read(db, summaryOf(query, source, pageRows));
-  return summary!;
+  const [summary] = await read(db, summaryOf(list, source, pageRows));
+  return summary!.patients;
 }

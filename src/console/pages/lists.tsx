@@ -10,8 +10,8 @@ import {
   pageRows,
   readGroups,
   readPage,
+  readPatients,
   readTotals,
-  summarize,
 } from '../lists/query.ts';
 import { describeAccess, readListQuery } from '../lists/request.ts';
 import { titlesOf } from '../lists/system-lists.ts';
@@ -43,7 +43,7 @@ export const listPages: Page = (routes, context) => {
         const ages = list.choices.age
           ? await readGroups(tx, { ...query, list: duesByAge, entered: { ...query.entered, age: undefined } })
           : undefined;
-        const { patients: subjects } = await summarize(tx, query, rows);
+        const subjects = await readPatients(tx, list, rows);
         const above = list.name === 'callbacks' ? await aboveCallbacks(tx, query, req) : undefined;
         return { query, rows, totals, ages, subjects, above, ...taken };
       });

@@ -2,7 +2,7 @@ import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { addDays, formatDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import { duesByAge, listNamed } from '../lists/definitions.ts';
-import { readBusinesses, summarize } from '../lists/query.ts';
+import { readBusinesses, readPatients } from '../lists/query.ts';
 import { Rows } from '../lists/rows.tsx';
 import { hasRole, type Page } from '../page.ts';
 import { originOf } from '../sign-in/origin.ts';
@@ -36,11 +36,9 @@ export const today: Page = (routes, context) => {
     const found = await read(async (db) => {
       const businesses = await readBusinesses(db);
       if (businesses.length === 0) return undefined;
-      const base = { businesses, isPersonal };
-      const figures = await readFigures(db, base, day);
+      const figures = await readFigures(db, { businesses, isPersonal }, day);
       const rows = [...figures.next, ...figures.newest];
-      const named = { ...base, list: listNamed('receipts'), entered: {} };
-      const { patients: subjects } = await summarize(db, named, rows);
+      const subjects = await readPatients(db, listNamed('receipts'), rows);
       return { figures, rows: rows.length, subjects, silent: await readSilent(db) };
     });
     if (!found) {
