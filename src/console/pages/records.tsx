@@ -42,14 +42,7 @@ export const records: Page = (routes, core) => {
         {link && <span class="right">{link}</span>}
       </>
     );
-    const content = row ? (
-      <RecordBody {...{ family, record, row, changes, isPersonal }} />
-    ) : (
-      <>
-        <p class="warning">None of its callbacks was applied yet.</p>
-        <History {...{ family, record, changes, isPersonal }} />
-      </>
-    );
+    const content = <RecordBody {...{ family, record, row, changes, isPersonal }} />;
     sendPage(res, nameOf({ ...key, id, row: row ?? null }), content, { bar });
   });
 };
@@ -93,20 +86,25 @@ export const RecordLink = (record: NamedRecord) => (
   <a href={recordHref(record.family.name, record.businessId, record.id)}>{nameOf(record)}</a>
 );
 
-interface HistoryProps {
+interface BodyProps {
   family: Family;
   record: RecordPage;
+  /** As the user may see it; undefined: none of its callbacks was applied yet. */
+  row: Row | undefined;
   /** The changes of a receipt, the newest first; other records have none. */
   changes: readonly Change[];
   isPersonal: boolean;
 }
 
-interface BodyProps extends HistoryProps {
-  row: Row;
-}
-
 function RecordBody(props: BodyProps) {
   const { family, record, row, isPersonal } = props;
+  if (!row)
+    return (
+      <>
+        <p class="warning">None of its callbacks was applied yet.</p>
+        <History {...props} />
+      </>
+    );
   const related = record.related.map((other) =>
     isPersonal ? other : { ...other, row: other.row && maskRow(other.row, other.family) },
   );
@@ -173,7 +171,7 @@ const placeFields: Record<AliasKind, readonly string[]> = {
 };
 
 /** What each callback did, in a sentence. */
-function History({ family, record: { versions, isComplete }, changes, isPersonal }: HistoryProps) {
+function History({ family, record: { versions, isComplete }, changes, isPersonal }: BodyProps) {
   const changeOf = new Map(changes.map((change) => [change.delivery, change]));
   return (
     <ol class="timeline">
