@@ -1,6 +1,6 @@
 import { addDays, addMonths, formatDay, monthEnd, monthStart } from '../../common/days.ts';
 
-type Range = (today: string) => readonly [from?: string, to?: string];
+type Range = (today: string) => readonly [from: string | undefined, to: string | undefined];
 
 const lastMonth = (today: string) => addMonths(today, -1);
 
@@ -15,12 +15,9 @@ export const ranges = {
   last_13_months: (today) => [addMonths(today, -12), today],
   tomorrow: (today) => [addDays(today, 1), addDays(today, 1)],
   next_7_days: (today) => [today, addDays(today, 6)],
-  all: () => [],
+  all: () => [undefined, undefined],
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
-
-export const daysOfRange = (range: RangeName, today: string): readonly [from?: string, to?: string] =>
-  ranges[range](today);
 
 export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 

@@ -9,7 +9,7 @@ import { oneOf, readForm, text } from '../read-form.ts';
 import type { Values } from '../ui/context.ts';
 import type { List } from './list.ts';
 import { type ListQuery, readBusinesses } from './query.ts';
-import { daysOfRange, type RangeName, ranges } from './ranges.ts';
+import { type RangeName, ranges } from './ranges.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const maxPages = 100;
@@ -61,7 +61,7 @@ function daysOf(
   if (from && to && to < from) throw new BadInput(`${formatDay(to)} is before ${formatDay(from)}.`);
   if (from && from > today && !list.hasDaysToCome) throw new BadInput('This day is yet to come.');
   if (from || to) return { from, to };
-  const [first, last] = daysOfRange(range ?? list.range, today);
+  const [first, last] = ranges[range ?? list.range](today);
   return { from: first, to: last };
 }
 

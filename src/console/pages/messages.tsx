@@ -135,11 +135,7 @@ export function describeOutcomes(list: readonly string[]): string {
   return counts.map(([count, outcome]) => `${formatCount(count)} ${outcome}`).join(', ');
 }
 
-interface Arrival {
-  business_id: string | null;
-  received_at: Date;
-  last_received_at: Date;
-}
+type Arrival = StoredDelivery | Quarantined;
 
 const arrivalOf = ({ business_id, received_at, last_received_at }: Arrival, times: number) => ({
   Business: <Named kind="business" id={business_id} />,

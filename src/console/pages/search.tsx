@@ -8,7 +8,7 @@ import { readForm, text } from '../read-form.ts';
 import { hrefTo, recordHref, useMay, useVisit, visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Amount, Moment, Named, Nothing, Phone } from '../ui/values.tsx';
+import { formatAmount, Moment, Named, Nothing, Phone } from '../ui/values.tsx';
 import { RecordLink } from './records.tsx';
 
 export const search: Page = (routes, core) => {
@@ -95,7 +95,7 @@ function Results({ q, persons, hits, places, isCut }: ResultsProps) {
         columns={[
           ['Record', linkTo, 'at-title'],
           ...(isPersonal ? people : []),
-          ['Billed', ({ amount }) => <Amount value={amount} />, 'n at-amount'],
+          ['Billed', ({ amount }) => (amount ? formatAmount(amount) : <Nothing />), 'n at-amount'],
           ['Business', ({ businessId }) => <Named kind="business" id={businessId} />],
           ['Newest event', ({ at }) => <Moment at={at} />],
           ['Found by', describeMatch, 'at-badge'],

@@ -3,7 +3,7 @@ import { formatLocal } from '../../common/local-times.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import { listNamed } from '../lists/definitions.ts';
 import { type ListQuery, type ListRow, readGroups } from '../lists/query.ts';
-import { daysOfRange, describeDays, nameOfMonth } from '../lists/ranges.ts';
+import { describeDays, nameOfMonth, ranges } from '../lists/ranges.ts';
 import { Bars } from '../ui/pictures.tsx';
 import { formatAmount, formatChange, sumOf } from '../ui/values.tsx';
 
@@ -38,7 +38,7 @@ export function createTakings(timezone: string) {
     const { list, from, to } = query;
     const groups = await (list.isKept ? readKept : readGroups)(db, query);
     const months = listNamed('takings-by-month');
-    const [first, last] = daysOfRange(months.range, formatLocal(Date.now(), timezone).slice(0, 10));
+    const [first, last] = ranges[months.range](formatLocal(Date.now(), timezone).slice(0, 10));
     const shown = await readKept(db, { ...query, list: months, from: first, to: last });
     const above = groups.length > 0 && <Months {...{ shown, first: first!, open: from }} />;
     if (!from || !to || list.isKept) return { groups, above };

@@ -94,10 +94,6 @@ export function Sums({ sums }: { sums: readonly { value: ComponentChildren; labe
   );
 }
 
-export function Amount({ value }: { value: number | string | null | undefined }) {
-  return value == null || value === '' ? <Nothing /> : formatAmount(value);
-}
-
 export function Phone({ number }: { number: string | null | undefined }) {
   if (!number) return <Nothing />;
   const digits = number.replace(/[^\d+]/g, '');
@@ -132,7 +128,7 @@ export function Value({ kind, name, value, text = value, href }: ValueProps) {
     if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
     switch (kind) {
       case 'amount':
-        return <Amount value={value} />;
+        return formatAmount(value);
       case 'count':
       case 'figure':
         return formatCount(value);
