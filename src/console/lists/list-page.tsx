@@ -40,7 +40,6 @@ export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
     {
       name: 'range',
       label: 'Days',
-      also: ['from', 'to'],
       choices: known.map((name) => [name, name === 'all' ? 'All days' : titled(name)]),
       fields: [
         { name: 'from', label: 'From', type: 'date' },

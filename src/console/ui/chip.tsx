@@ -7,8 +7,6 @@ export interface Filter {
   name: string;
   /** What it filters by. */
   label?: string;
-  /** Other fields that it sets. */
-  also?: readonly string[];
   choices?: readonly (readonly [value: string, title: string])[];
   /** What is typed in place of a choice. */
   fields?: readonly FormField[];
@@ -28,12 +26,11 @@ export function Chip({
   entered,
   name,
   label = titled(name),
-  also = [],
   choices = [],
   fields = [],
   chosen,
 }: ChipProps) {
-  const names = [name, ...also];
+  const names = [name, ...fields.map((field) => field.name)];
   const without = { ...entered, ...Object.fromEntries(names.map((field) => [field, undefined])) };
   const value = entered[name];
   const shown = chosen ?? choices.find(([choice]) => choice === value)?.[1] ?? value;
