@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import QueryStream from 'pg-query-stream';
 import { formatCount } from '../../common/words.ts';
-import { inTransaction } from '../../receiver/store/pools.ts';
+import { inTransaction, snapshot } from '../../receiver/store/pools.ts';
 import { BadInput, type PageContext } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { type FormatName, fileNameOf, formats } from './files.ts';
@@ -26,7 +26,7 @@ export async function sendDownload(
 ): Promise<void> {
   const { type, columns: columnsFor, writer } = formats[format];
   const { stalledMs, totalMs, maxRows } = config.downloads;
-  const settings = `set transaction isolation level repeatable read, read only; set local timezone = '${config.reportTimezone}';
+  const settings = `${snapshot}; set local timezone = '${config.reportTimezone}';
     set local statement_timeout = ${totalMs}; set local idle_in_transaction_session_timeout = 0`;
   const columns = columnsFor(query);
   const counted = querySummary(query, maxRows).compile(db);
