@@ -12,10 +12,11 @@ import {
   type IntakeOptions,
   type ListRecent,
   type ReceiveResult,
+  type StoreResult,
 } from './store-delivery.ts';
 
 export type ReplayResult =
-  | { outcome: ReceiveResult; id: string }
+  | { outcome: StoreResult; id: string }
   | { outcome: 'rejected'; rejection: Rejection };
 
 /** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. */
@@ -62,11 +63,11 @@ export function createIntake(options: IntakeOptions): Intake {
         const received = readCallback(body, { expected, receivedAt });
         const { id, family } = received.delivery;
         checkTenant(received.delivery);
-        const status = await store(received.delivery, 'anywhere');
-        if (status === 'duplicate') duplicates.inc({ family });
-        if (status === 'expired') notStored.inc({ family, reason: status });
-        if (status === 'accepted') drift.observe(received);
-        return { status, id };
+        const result = await store(received.delivery, 'anywhere');
+        if (result === 'duplicate') duplicates.inc({ family });
+        if (result === 'expired') notStored.inc({ family, reason: result });
+        if (result === 'accepted') drift.observe(received);
+        return { status: result === 'spilled' ? 'accepted' : result, id };
       } catch (error) {
         throw error instanceof Rejection ? await keepRejected(error, body, route) : error;
       }
@@ -94,10 +95,11 @@ export function createIntake(options: IntakeOptions): Intake {
       if (clock.now() === undefined) throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
       try {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
-        const { delivery } = readCallback(body, { expected, receivedAt, id });
-        checkTenant(delivery);
-        const status = await store(delivery, 'database');
-        if (status === 'expired') notStored.inc({ family: delivery.family, reason: status });
+        const received = readCallback(body, { expected, receivedAt, id });
+        checkTenant(received.delivery);
+        const result = await store(received.delivery, 'database');
+        if (result === 'expired') notStored.inc({ family: received.delivery.family, reason: result });
+        if (result === 'accepted') drift.observe(received);
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = rejectionOf(error);

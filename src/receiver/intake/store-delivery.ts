@@ -16,6 +16,8 @@ import { createGroupCommit, Overloaded } from './group-commit.ts';
 
 /** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */
 export type ReceiveResult = 'accepted' | 'duplicate' | 'expired';
+/** `spilled`: into the fallback store, so it is accepted; it passes here again when that is drained. */
+export type StoreResult = ReceiveResult | 'spilled';
 
 export interface IntakeOptions {
   config: Config;
@@ -48,7 +50,7 @@ interface DeliveryStore {
    * @returns once it is durable, or is known not to be stored
    * @throws InvalidCallback: no earlier event could replace what one of the future makes; DataRefused; Unavailable
    */
-  store: (delivery: Delivery, place: 'anywhere' | 'database' | 'nowhere') => Promise<ReceiveResult>;
+  store: (delivery: Delivery, place: 'anywhere' | 'database' | 'nowhere') => Promise<StoreResult>;
   drained: () => Promise<void>;
 }
 
@@ -91,7 +93,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
       const end = commitSeconds.startTimer({ store: 'redis' });
       await fallback.append(deliveries);
       end();
-      return deliveries.map(() => 'accepted' as const);
+      return deliveries.map(() => 'spilled' as const);
     }
   };
 

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import type { Delivery, SpilledDelivery } from '../../../src/callbacks/delivery.ts';
 import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts';
 import type { IntakeOptions } from '../../../src/receiver/intake/store-delivery.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
@@ -306,4 +306,28 @@ it('drift is counted by event and field, with an example, and holds no values', 
     ]),
   );
   expect(JSON.stringify(rows)).not.toContain('Asha');
+});
+
+it('drift of what the fallback store has is counted once, when it is drained', async () => {
+  const spilled: SpilledDelivery[] = [];
+  const fallback = { append: async (deliveries: SpilledDelivery[]) => void spilled.push(...deliveries) };
+  let isAway = true;
+  const run: IntakeOptions['circuit']['run'] = async (call) => {
+    if (isAway) throw new StoreUnavailable('PostgreSQL');
+    return call();
+  };
+  const intake = openIntake(database, { circuit: { run }, fallback });
+  const send = (receipt_id: number) =>
+    intake.receive(receipt({ receipt_id, further: 1 }), routeOf('receipt'));
+  expect((await send(1)).status).toBe('accepted');
+  isAway = false;
+  await send(2);
+  await intake.close();
+  const later = openIntake(database);
+  for (const delivery of [...spilled, ...spilled]) await later.drain(delivery);
+  await later.close();
+  const rows = await database.rows(
+    `select count::int from receiver.counters where name = 'drift' and key like '%further%'`,
+  );
+  expect(rows).toEqual([{ count: 2 }]);
 });
