@@ -9,6 +9,7 @@ import {
   isKeyedByEnvelope,
   takesEveryEvent,
 } from './families/family.ts';
+import { unfitMark } from './families/field.ts';
 import { digestOf, idOf } from './identify.ts';
 import { InvalidCallback, NotJson, pointer } from './rejection.ts';
 import { lacksOffset, readTime } from './times.ts';
@@ -16,9 +17,6 @@ import { isStorable, mayBeUnstorable, unstorable } from './unstorable.ts';
 
 const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';
 const withoutOffset = 'has no offset: send Z, or such as +05:30, behind the time';
-
-/** In front of the name of an unfit value in data. */
-export const unfitMark = '\u0001';
 
 export interface ParsedCallback {
   /**

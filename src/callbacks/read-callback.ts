@@ -3,9 +3,9 @@ import { withoutSecrets } from './cut-secrets.ts';
 import type { Delivery } from './delivery.ts';
 import { canonicalJson } from './exact-json.ts';
 import { cached, classOf, type Family } from './families/family.ts';
-import { isMeaningless } from './families/field.ts';
+import { isMeaningless, unfitMark } from './families/field.ts';
 import { recordIdOf, versionOf } from './identify.ts';
-import { createParse, type ParsedCallback, unfitMark } from './parse.ts';
+import { createParse, type ParsedCallback } from './parse.ts';
 import { subjectsOf } from './subjects.ts';
 
 export interface ReadResult {

@@ -1,5 +1,5 @@
 import { cached, type Family } from './families/family.ts';
-import { isContainer, keyText } from './families/field.ts';
+import { isContainer, keyText, unfitMark } from './families/field.ts';
 
 // Whom a callback names: `p:<kind>:<id>` for each id of a patient, however nested. Kinds: `platform`; `partner`, whose ids
 // are those of a business; `abha`. And `r:<family>:<business>:<record>` for each other record that it refers to. Erasures,
@@ -13,7 +13,7 @@ const keysOfKinds: [IdKind, string][] = [
   ['platform', 'patientoid patientid pid oid'],
   ['partner', 'partnerpatientid'],
   ['abha', 'abhaaddress abhanumber'],
-  // Under these, an object names a patient by its `id`, and a text is an id.
+  // A text under these is an id, too. Under all kinds, an object names a patient by its `id`.
   ['patient', 'patient patients'],
   // An `oid` in these is that of a doctor, of staff, or of a place.
   ['other', 'doc doctor doctors refer by addedby completedby facility department'],
@@ -21,7 +21,12 @@ const keysOfKinds: [IdKind, string][] = [
 const keyKinds = new Map(
   keysOfKinds.flatMap(([kind, keys]) => keys.split(' ').map((key) => [key, kind] as const)),
 );
-const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
+// Also of an unfit value, whose name is behind a mark.
+const plain = (key: string) =>
+  key
+    .replace(unfitMark, '')
+    .toLowerCase()
+    .replace(/[_\-. ]/g, '');
 
 // Nearly every key was seen before. Senders choose keys: their number and length are limited.
 const seen = new Map<string, IdKind | undefined>();
@@ -98,8 +103,8 @@ export function subjectsOf(
         containers.push(inner);
         kinds.push(kind ?? (under === 'other' ? under : undefined));
       } else if (kind) add(kind, inner);
-      else if (under === 'patient' && name.length <= maxKeyLength && plain(name) === 'id')
-        add('platform', inner);
+      else if (under && name.length <= maxKeyLength && ['id', '$oid'].includes(plain(name)))
+        add(under, inner);
     }
     // {type: 'ABHA_NUMBER', value}
     const kind = typeof node.type === 'string' ? kindOf(node.type) : undefined;

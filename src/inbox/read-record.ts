@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
-import { keyText } from '../callbacks/families/field.ts';
-import { unfitMark } from '../callbacks/parse.ts';
+import { keyText, unfitMark } from '../callbacks/families/field.ts';
 import { hashedPrefix } from '../callbacks/reduce.ts';
 import { patientIdOf, recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/words.ts';

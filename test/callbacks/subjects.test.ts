@@ -54,6 +54,19 @@ it('a patient is found however nested, also in unknown events', () => {
   ).toEqual(['p:abha:911', 'p:partner:b:5', 'p:platform:p-1', 'p:platform:p-2', 'p:platform:p-3']);
 });
 
+it.each([[['A']], [{ $oid: 'A' }], [{ id: 'A' }], [[{ id: 'A' }]]])(
+  'an id of a patient that is a list or an object names the patient: %j',
+  (id) => {
+    const named = [
+      subjectsOf('receipt.created', { receipt_id: 1, patient_oid: id }),
+      subjectsOf('google_review.request', { patient_id: id }),
+      subjectsOf('x.unknown', { patient_oid: id }),
+    ];
+    expect(named).toEqual([['p:platform:A'], ['p:platform:A'], ['p:platform:A']]);
+    expect(subjectsOf('x.unknown', { clinic_id: id, doctor: { oid: id } })).toEqual([]);
+  },
+);
+
 it('what is no id names no patient', () => {
   expect(
     subjectsOf('x.unknown', { patient_id: '', pid: null, oid: {}, patient: 'x'.repeat(201), id: 7 }),

@@ -51,6 +51,9 @@ function longNumber(value: unknown): string | undefined {
 export const isIdType = (value: unknown): value is Numeric => typeof value === 'string' || isNumber(value);
 export const isId = (value: unknown): boolean => isIdType(value) && String(value).length <= 200;
 
+/** In front of the name of an unfit value in data. */
+export const unfitMark = '\u0001';
+
 /** Also digits in quotes. */
 export type Numeric = number | string | Decimal;
 type PersonName = string | { salutation?: unknown; first_name?: unknown; last_name?: unknown };

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { envelopeMembers } from '../../callbacks/callback.ts';
 import { takesEveryEvent } from '../../callbacks/families/family.ts';
-import { unfitMark } from '../../callbacks/parse.ts';
+import { unfitMark } from '../../callbacks/families/field.ts';
 import type { ReadResult } from '../../callbacks/read-callback.ts';
 import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { classOf, commonColumns, type Family } from '../../callbacks/families/family.ts';
-import { kinds } from '../../callbacks/families/field.ts';
-import { unfitMark } from '../../callbacks/parse.ts';
+import { kinds, unfitMark } from '../../callbacks/families/field.ts';
 
 export function columnsOf({ fields, key }: Family): Record<string, string> {
   const keyColumn = key ? { [key]: kinds[fields[key]!.kind].column } : {};
