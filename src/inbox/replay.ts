@@ -54,7 +54,7 @@ export async function replayQuarantined(
       const row = await readQuarantined(core, id);
       if (!row || row.replayed_at) continue;
       const receivedAt = row.received_at.getTime() * 1000;
-      const result = await intake.replay(row.body, row.path, { dryRun, receivedAt });
+      const result = await intake.replay(row.body, { dryRun, family: row.family, receivedAt });
       results.set(id, result);
       // A family that is new by now may say whose it is.
       const { subjects } = readRejected(families, row.body, row.family);

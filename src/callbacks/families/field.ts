@@ -40,7 +40,7 @@ export function wholeNumber(value: unknown): bigint | undefined {
 export function keyText({ kind }: { kind: KindName }, value: unknown): string | undefined {
   if (kind === 'integer') return wholeNumber(value)?.toString();
   const text = typeof value === 'string' ? value : longNumber(value);
-  return text && isId(text) ? text : undefined;
+  return text?.trim() && isId(text) ? text : undefined;
 }
 
 function longNumber(value: unknown): string | undefined {

@@ -135,6 +135,7 @@ export const retention = (families: readonly string[]) =>
         const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
         const ms = durationMs(duration);
         if (!names.includes(name)) fail(context, `has no ${name || part}: it may name ${names.join(', ')}`);
+        else if (Object.hasOwn(kept, name)) fail(context, `must name ${name} once`);
         else if (!ms) fail(context, `must give ${name} a duration such as 180d or 8y`);
         else if (name === 'access_log' && ms < durationMs('1y')!)
           fail(context, 'must keep access_log for at least 1y');

@@ -79,11 +79,11 @@ function createHandler(route: Route, { config, access, intake, log }: Dependenci
 
 /** Advice to the sender; undefined: the body is plain JSON (service-interface section 4.5). */
 function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
-  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
+  const { 'content-type': type = '', 'content-encoding': encoding = '' } = headers;
   if (!/^\s*application\/json\s*(;|$)/i.test(type)) return 'Send Content-Type: application/json.';
   if (/;\s*charset=/i.test(type) && !/;\s*charset="?utf-?8"?\s*(;|$)/i.test(type))
     return 'Send the JSON as UTF-8.';
-  return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
+  return /gzip|deflate|compress|br|zstd/i.test(encoding) ? 'Send the body without compression.' : undefined;
 }
 
 /** The sender closed the connection before its request was complete. */

@@ -6,6 +6,7 @@ import type { ReadResult } from '../../callbacks/read-callback.ts';
 import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
 import { gate } from '../store/insert-deliveries.ts';
+import { besideThePath, inTransaction } from '../store/pools.ts';
 
 /** `unfit`: a value that does not fit its column; `value`: an unknown value of a code. */
 type DriftKind = 'unknown' | 'missing' | 'value' | 'unfit';
@@ -56,7 +57,7 @@ export function createDrift(pool: pg.Pool, log: Log): Drift {
     const rows = [...notes].map(([key, note]) => ({ key, ...note }));
     notes = new Map();
     try {
-      await pool.query(statement, [JSON.stringify(rows)]);
+      await inTransaction(pool, besideThePath, (client) => client.query(statement, [JSON.stringify(rows)]));
     } catch (err) {
       log.limited('warn', {}, 'schema drift not written; retrying', { err });
       for (const { key, count, example } of rows) add(key, count, example);

@@ -33,13 +33,12 @@ export interface Intake {
   /**
    * Receives a body of the quarantine again. Its event decides about the family, not its path.
    *
-   * @param options `receivedAt` in microseconds since 1970; default: now
+   * @param options `family`: that of its path; `receivedAt` in microseconds since 1970; default: now
    * @throws Unavailable
    */
   replay: (
     body: Buffer,
-    path: string,
-    options: { dryRun: boolean; receivedAt?: number },
+    options: { dryRun: boolean; family: string; receivedAt?: number },
   ) => Promise<ReplayResult>;
   listRecent: ListRecent;
   /** Resolves once everything that was received is durable. */
@@ -53,6 +52,9 @@ export function createIntake(options: IntakeOptions): Intake {
   const checkTenant = createTenantCheck(config.authentication);
   const { store, listRecent, drained } = createDeliveryStore(options);
   const keepRejected = createQuarantine(options);
+  /** The path of a callback that is read again may be gone: its event decides, but for one that no family lists. */
+  const everyEventOf = (name: string) =>
+    families.filter(takesEveryEvent).find((family) => family.name === name);
   const drift = createDrift(pool, log);
 
   return {
@@ -76,10 +78,9 @@ export function createIntake(options: IntakeOptions): Intake {
     reject: keepRejected,
     listRecent,
 
-    replay: async (body, path, { dryRun, receivedAt = nextArrival() }) => {
-      const ofPath = families.filter(({ name }) => config.paths[name]?.includes(path));
+    replay: async (body, { dryRun, family, receivedAt = nextArrival() }) => {
       try {
-        const expected = ofPath.find(takesEveryEvent);
+        const expected = everyEventOf(family);
         const received = readCallback(body, { expected, receivedAt });
         checkTenant(received.delivery);
         const outcome = await store(received.delivery, dryRun ? 'nowhere' : 'database');
@@ -94,7 +95,7 @@ export function createIntake(options: IntakeOptions): Intake {
       // It judges what was spilled while one clock alone was there.
       if (clock.now() === undefined) throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
       try {
-        const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
+        const expected = everyEventOf(family);
         const received = readCallback(body, { expected, receivedAt, id });
         checkTenant(received.delivery);
         const result = await store(received.delivery, 'database');
@@ -136,9 +137,9 @@ function rejectionOf(error: unknown): Rejection {
 
 let lastArrival = 0;
 
-/** Now, in microseconds since 1970: the later of two of this process is the greater. */
+/** Now, in microseconds since 1970: the later of two of this process is the greater, unless the clock was set back. */
 function nextArrival(): number {
-  const now = Math.floor((performance.timeOrigin + performance.now()) * 1000);
-  lastArrival = Math.max(lastArrival + 1, now);
+  const now = Date.now() * 1000;
+  lastArrival = lastArrival > now + 1_000_000 ? now : Math.max(lastArrival + 1, now);
   return lastArrival;
 }

@@ -11,7 +11,8 @@ import { dayMs } from '../../common/days.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
 import { gate } from '../store/insert-deliveries.ts';
-import { Overloaded } from './group-commit.ts';
+import { besideThePath, inTransaction } from '../store/pools.ts';
+import { createGroupCommit } from './group-commit.ts';
 import type { IntakeOptions } from './store-delivery.ts';
 
 /** A registered path (service-interface section 4.5). */
@@ -53,28 +54,39 @@ on conflict (id) do update set
   count = q.count + 1, last_received_at = now(), replayed_at = null, reason = excluded.reason,
   errors = excluded.errors, subjects = excluded.subjects, acknowledged = q.acknowledged or excluded.acknowledged`;
 
-/** Beyond it senders have to try again: each body takes memory, and accepted callbacks need the connections. */
-const maxWaiting = 100;
+/** One after the other, so that callbacks have the other connections. Beyond it senders have to try again: each takes memory. */
+const commitLimits = {
+  weigh: () => 1,
+  maxItems: 1,
+  maxWeight: 1,
+  maxWaiting: 100,
+  maxWaitingWeight: 100,
+};
 
+/** Not through the circuit: a lock on the quarantine is no outage. */
 export function createQuarantine({ config, pool, families, circuit, log }: IntakeOptions): Keep {
-  let waiting = 0;
+  const { databaseMs } = config.times;
+  const writes = createGroupCommit({
+    ...commitLimits,
+    commit: ([row]: string[]) =>
+      inTransaction(
+        pool,
+        besideThePath,
+        async (client) => [await client.query(statement, [row])],
+        databaseMs,
+      ),
+  });
   return async (rejection, body, route, acknowledged = false) => {
-    if (waiting >= maxWaiting) throw new Unavailable(new Overloaded());
-    waiting += 1;
     try {
+      if (circuit.unavailableSince) throw new StoreUnavailable('PostgreSQL');
       const row = rowOf(rejection, body, route);
       const content = readRejected(families, body, route.family);
-      const values = [JSON.stringify({ ...row, ...content, acknowledged }, storable)];
-      await circuit.run(() =>
-        pool.query({ text: statement, query_timeout: config.times.databaseMs, values }),
-      );
+      await writes.append(JSON.stringify({ ...row, ...content, acknowledged }, storable));
       return rejection;
     } catch (err) {
       if (!(err instanceof StoreUnavailable))
         log.limited('error', {}, 'a rejected body could not be stored', { err });
       throw new Unavailable(err);
-    } finally {
-      waiting -= 1;
     }
   };
 }

@@ -24,7 +24,7 @@ export interface IntakeOptions {
   families: readonly Family[];
   pool: pg.Pool;
   /** PostgreSQL's; in a command, plain calls. */
-  circuit: { run: Circuit['run'] };
+  circuit: { run: Circuit['run']; unavailableSince?: Circuit['unavailableSince'] };
   /** PostgreSQL's clock, in milliseconds since 1970. */
   clock: { now: () => number | undefined };
   /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */

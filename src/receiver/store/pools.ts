@@ -82,6 +82,9 @@ export async function queryPrepared<Row extends pg.QueryResultRow>(
 const isUnprepared = (error: unknown) =>
   hasState(error, 'duplicatePreparedStatement', 'invalidStatementName');
 
+/** The first SQL of a transaction on a connection of the path that is not worth a wait: callbacks need the connections. */
+export const besideThePath = 'set local lock_timeout = 1000; set local statement_timeout = 4000';
+
 /** The first SQL of a transaction whose statements see the same, and change nothing. */
 export const snapshot = 'set transaction isolation level repeatable read, read only';
 

@@ -6,7 +6,7 @@ import { pause } from '../../common/timeouts.ts';
 import { checkFamilies } from '../gate/gate.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Fallback } from '../queue/fallback.ts';
-import { Unavailable } from '../store/errors.ts';
+import { faultOf, Unavailable } from '../store/errors.ts';
 
 export interface DrainOptions {
   fallback: Pick<Fallback, 'claim' | 'read' | 'remove'>;
@@ -58,7 +58,11 @@ async function drain(options: DrainOptions, signal: AbortSignal): Promise<void> 
   };
   /** @returns the numbers of entries that were read and moved */
   const drainSome = async () => {
-    const entries = (await mayDrain().catch(() => false)) ? await fallback.read(count, after) : [];
+    const mayRead = await mayDrain().catch((error) => {
+      if (faultOf(error) !== 'outage') report(error);
+      return false;
+    });
+    const entries = mayRead ? await fallback.read(count, after) : [];
     // Together, so that they share commits.
     const results = await Promise.allSettled(entries.map((entry) => intake.drain(entry)));
     for (const result of results) {

@@ -221,7 +221,7 @@ async function arrive(
   const { id, body } = delivery;
   if (door === 'fallback')
     await intake.drain({ id, family: family.name, body, receivedAt: Date.now() * 1000 });
-  else if (door === 'replay') await intake.replay(body, routeOf(family.name).path, { dryRun: false });
+  else if (door === 'replay') await intake.replay(body, { dryRun: false, family: family.name });
   else
     await intake.receive(
       body,
