@@ -95,6 +95,16 @@ it('quarantine lists and shows bodies, replays what is right by now, and says wh
   ]);
 });
 
+it('a replay takes an event that no family lists, also where its path is gone', async () => {
+  const unknown = { event: 'lab.report', event_time: 1, business_id: 'b', data: {} };
+  const [id] = await reject(database, [unknown], { family: 'other' });
+  await database.rows(`update receiver.quarantine set path = '/a-former-secret', body = $1`, [
+    JSON.stringify({ ...unknown, event_time: 1_700_000_000 }),
+  ]);
+  expect(await run('quarantine', 'replay', id!)).toContain('accepted');
+  expect(await database.rows('select family from receiver.inbox')).toEqual([{ family: 'other' }]);
+});
+
 it('quarantine drops the given bodies, and no others', async () => {
   const [first, second, third] = await reject(database, ['{', '[', '[{']);
   await expect(run('quarantine', 'drop')).rejects.toThrow('missing required argument');

@@ -52,6 +52,10 @@ it('reports all errors at once, each with the name of its variable and without i
   expect(found.join()).not.toContain('SECRET');
 });
 
+it('RETENTION names a family once: a slip deletes nothing', () => {
+  expect(problems({ RETENTION: 'receipt=8y,receipt=1d' })).toEqual(['RETENTION must name receipt once']);
+});
+
 const random = 'f3b8c1d94e7a2065';
 const secrets = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET', 'SIGNING_KEYS', 'CHANGES_TOKENS'];
 it.each(secrets)('%s must have 16 characters, and not repeat a few', (name) => {

@@ -115,6 +115,13 @@ test('another media type is kept before its 415, and only if its signature is ri
   expect(received).toEqual([]);
 });
 
+test('only a body that is compressed is refused for its encoding', async () => {
+  const { post } = await serve({});
+  const statusOf = async (encoding: string) => (await post('{}', { 'Content-Encoding': encoding })).status;
+  expect([await statusOf(''), await statusOf('utf-8'), await statusOf('Identity')]).toEqual([200, 200, 200]);
+  expect([await statusOf('gzip'), await statusOf('x-gzip'), await statusOf('BR')]).toEqual([415, 415, 415]);
+});
+
 test('another media type that cannot be kept is a 503', async () => {
   const { post } = await serve({ reject: () => Promise.reject(new Unavailable(new Error('down'))) });
   expect((await post('<a/>', { 'Content-Type': 'text/xml' })).status).toBe(503);

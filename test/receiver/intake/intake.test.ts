@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import type { Delivery, SpilledDelivery } from '../../../src/callbacks/delivery.ts';
 import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts';
+import { createLog } from '../../../src/common/log.ts';
 import type { IntakeOptions } from '../../../src/receiver/intake/store-delivery.ts';
-import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
-import { connect } from '../../support/database.ts';
+import { databaseCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { connect, whileLocked } from '../../support/database.ts';
 import { openIntake, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
@@ -330,4 +331,59 @@ it('drift of what the fallback store has is counted once, when it is drained', a
     `select count::int from receiver.counters where name = 'drift' and key like '%further%'`,
   );
   expect(rows).toEqual([{ count: 2 }]);
+});
+
+it.each([
+  ['the quarantine', 'lock table receiver.quarantine in share mode'],
+  ['the counters', 'lock table receiver.counters in exclusive mode'],
+])('a lock on %s keeps no callback waiting, and is no outage', async (_, lock) => {
+  const circuit = databaseCircuit(database.pool, createLog('silent'), 10_000);
+  const intake = openIntake(database, { circuit, config: testConfig({ times: { databaseMs: 10_000 } }) });
+  await whileLocked(database, lock, async () => {
+    const rejected = Array.from({ length: 6 }, () =>
+      intake.receive(Buffer.from('not JSON'), routeOf('receipt')).catch((error) => error.name),
+    );
+    for (let receipt_id = 1; receipt_id <= 20; receipt_id += 1)
+      expect(await intake.receive(receipt({ receipt_id, further: 1 }), routeOf('receipt'))).toMatchObject({
+        status: 'accepted',
+      });
+    await Promise.all(rejected);
+    await intake.close();
+  });
+  expect(circuit.unavailableSince).toBeUndefined();
+  circuit.stop();
+});
+
+it('an arrival follows the clock of the machine, also where it is set back', async () => {
+  const now = jest.spyOn(Date, 'now');
+  const realNow = Date.now();
+  const hour = 3_600_000;
+  for (const [receipt_id, ms] of [realNow, realNow + 8 * hour, realNow + hour].entries()) {
+    now.mockReturnValue(ms);
+    await receive(receipt({ receipt_id }));
+  }
+  now.mockRestore();
+  const rows = await database.rows(
+    `select round(extract(epoch from received_at) * 1000)::float8 - $1 as later from receiver.inbox order by record_id`,
+    [realNow],
+  );
+  expect(rows.map(({ later }) => later)).toEqual([0, 8 * hour, hour]);
+});
+
+it.each([
+  ['', 'must be text'],
+  ['  ', 'must be text'],
+  [[], 'must be text'],
+])('a key that is blank is none: %j', async (appointment_id, message) => {
+  const body = JSON.stringify({
+    event: 'appointment.created',
+    event_time: eventTime,
+    data: { appointment_id },
+  });
+  const error = await openIntake(database)
+    .receive(Buffer.from(body), routeOf('appointment'))
+    .catch((e) => e);
+  expect(error.errors).toMatchObject([
+    { path: '/data/appointment_id', message: expect.stringContaining(message) },
+  ]);
 });
