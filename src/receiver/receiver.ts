@@ -10,7 +10,7 @@ import type { ListRecent } from './intake/store-delivery.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
 import { openStores, type Stores } from './stores.ts';
-import { startDrain } from './worker/drain.ts';
+import { readIdentity, startDrain } from './worker/drain.ts';
 import { createMerge } from './worker/merge.ts';
 import { startWorker, type Worker } from './worker/worker.ts';
 
@@ -62,6 +62,9 @@ export async function startReceiver(
   const stores = await openStores(config, pool, log);
   onStop(stores.close);
   const { circuit, clock, queue, fallback } = stores;
+  const claim = async () => fallback?.claim(await readIdentity(pool));
+  // Where a store is away, the drain does it later.
+  void claim().catch(() => {});
 
   const workerPool = merges(config) ? open('worker') : undefined;
   let worker: Worker | undefined;

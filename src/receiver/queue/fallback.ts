@@ -18,7 +18,7 @@ export interface Fallback {
   check: () => Promise<FallbackState>;
   /** @throws StoreUnavailable where they are not surely kept; some may be stored nevertheless */
   append: (deliveries: readonly SpilledDelivery[]) => Promise<void>;
-  /** Claims the entries for a database for five minutes. @returns whether they are its own @throws Redis's error */
+  /** Claims the entries for a database for five minutes; then none goes to another's. @returns whether they are its own @throws Redis's error */
   claim: (database: string) => Promise<boolean>;
   /** The oldest entries behind one, at most `count`. @throws Redis's error */
   read: (count: number, after?: string) => Promise<SpilledEntry[]>;
@@ -47,6 +47,21 @@ export function createFallback({ url, config, log }: { url: string; config: Conf
   const owner = `${prefix}:owner`;
   const report = errorLogger(log, 'warn', 'Redis as the fallback store is unavailable');
   const redis = connectProducer(url, timeoutMs).on('error', report);
+  /** The database that this process has claimed the entries for. */
+  let own: string | undefined;
+  const claim = async (database: string) => {
+    own = database;
+    const taking = redis.pipeline().set(owner, database, 'EX', ownerExpiresS, 'NX').get(owner);
+    const [, [error, holder] = [new Error('Redis dropped the pipeline.'), null]] =
+      (await taking.exec()) ?? [];
+    if (error) throw error;
+    // A full Redis has refused the key.
+    const isOwn = holder === database || holder === null;
+    if (isOwn) await redis.expire(owner, ownerExpiresS);
+    else log.limited('error', {}, ofAnother, { own: database, other: holder });
+    return isOwn;
+  };
+  const isOfAnother = async () => own !== undefined && !(await claim(own));
 
   return {
     opening: once(redis, 'ready').catch(() => {}), // reported
@@ -54,32 +69,26 @@ export function createFallback({ url, config, log }: { url: string; config: Conf
       try {
         // A full Redis, or one that has become a replica, refuses it.
         await redis.set(`${prefix}:probe`, '1', 'PX', 60_000);
+        if (await isOfAnother()) return { acknowledges: false, detail: ofAnother, todo: '' };
         return await readState(redis, config);
       } catch {
         return isAway;
       }
     },
     append: async (deliveries) => {
-      const adding = commit(redis, config, (pipeline) => {
-        for (const { id, family, receivedAt, body } of deliveries)
-          pipeline.xadd(stream, '*', 'id', id, 'family', family, 'received_at', receivedAt, 'body', body);
-      });
-      await withTimeout(timeoutMs, adding).catch((error) => {
+      const add = async () => {
+        if (await isOfAnother()) throw new StoreUnavailable('Redis', new Error(ofAnother));
+        await commit(redis, config, (pipeline) => {
+          for (const { id, family, receivedAt, body } of deliveries)
+            pipeline.xadd(stream, '*', 'id', id, 'family', family, 'received_at', receivedAt, 'body', body);
+        });
+      };
+      await withTimeout(timeoutMs, add()).catch((error) => {
         report(error);
         throw error instanceof StoreUnavailable ? error : new StoreUnavailable('Redis', error);
       });
     },
-    claim: async (database) => {
-      const taking = redis.pipeline().set(owner, database, 'EX', ownerExpiresS, 'NX').get(owner);
-      const [, [error, holder] = [new Error('Redis dropped the pipeline.'), null]] =
-        (await taking.exec()) ?? [];
-      if (error) throw error;
-      // A full Redis has refused the key.
-      const isOwn = holder === database || holder === null;
-      if (isOwn) await redis.expire(owner, ownerExpiresS);
-      else log.limited('error', {}, ofAnother, { own: database, other: holder });
-      return isOwn;
-    },
+    claim,
     read: async (count, after) => {
       const entries = await redis.xrangeBuffer(stream, after ? `(${after}` : '-', '+', 'COUNT', count);
       return (entries as [Buffer, Buffer[]][]).map(toEntry);
@@ -96,7 +105,7 @@ export function createFallback({ url, config, log }: { url: string; config: Conf
 }
 
 const ofAnother =
-  'another database uses this Redis with the same QUEUE_PREFIX: nothing is drained; set another QUEUE_PREFIX for this one';
+  'another database uses this Redis with the same QUEUE_PREFIX: nothing is stored there or drained; set another QUEUE_PREFIX for this one';
 
 /** In ms since 1970. */
 const storedAt = (entryId: string) => Number.parseInt(entryId, 10);

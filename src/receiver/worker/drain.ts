@@ -93,7 +93,7 @@ async function drain(options: DrainOptions, signal: AbortSignal): Promise<void> 
 }
 
 /** A copy on another server, or beside its original, is another database. */
-async function readIdentity(pool: pg.Pool): Promise<string> {
+export async function readIdentity(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ identity: string }>(
     `select concat_ws(' ', value, receiver.system_identifier(), oid) as identity
      from receiver.settings, pg_database where name = 'identity' and datname = current_database()`,

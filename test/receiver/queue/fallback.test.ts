@@ -102,6 +102,16 @@ it('acknowledges nothing with a replica, and stores nothing in one, even if that
   expect([await redis.client().xlen(stream), await replica.client().xlen(stream)]).toEqual([0, 0]);
 });
 
+it('takes no delivery of a database into the entries of another one', async () => {
+  const [one, other] = [await openFallback(redis.url), await openFallback(redis.url)];
+  await one.claim('staging');
+  expect(await other.claim('production')).toBe(false);
+  expect([await appends(one), await appends(other)]).toEqual([true, false]);
+  expect((await other.check()).detail).toContain('QUEUE_PREFIX');
+  await redis.client().del(owner); // as if it had expired
+  expect([await appends(other), await appends(one)]).toEqual([true, false]);
+});
+
 it('is drained by one database; another one may once that is silent for five minutes', async () => {
   const [one, other] = [await openFallback(redis.url), await openFallback(redis.url)];
   expect([await one.claim('a'), await other.claim('b'), await one.claim('a')]).toEqual([true, false, true]);
