@@ -1,6 +1,7 @@
 import { patientHandle } from '../../src/console/patient-handle.ts';
 import { logAccess } from '../../src/receiver/store/log-access.ts';
-import { coreOf } from '../support/core.ts';
+import { samples } from '../support/callbacks.ts';
+import { coreOf, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { adminToken, openApp, textOf, type Visitor, visitAs } from './support.ts';
 
@@ -49,4 +50,28 @@ it('has who has seen a patient, at an address without the id, and tells no typed
   await officer.get('/access-log?patient=CANARY').expect(400);
   const log = JSON.stringify(await database.rows('select filter, subjects from public.access_log'));
   expect(log).not.toMatch(/CANARY|asha/);
+});
+
+/** The patients of the newest entry of an action. */
+const loggedOf = async (action: string) => {
+  const [entry] = await database.rows(
+    'select subjects from public.access_log where action = $1 order by entry desc limit 1',
+    [action],
+  );
+  return entry!.subjects as string[];
+};
+
+it('has each patient of a list once', async () => {
+  const booking = (appointment_id: string) =>
+    samples.appointment({
+      data: {
+        ...{ appointment_id, start_time: 1_700_000_000, patient_id: 'twice-1' },
+        partner_patient_id: undefined,
+      },
+    });
+  await storeAndMerge(coreOf(database), booking('a-1'), booking('a-2'));
+  await officer.get('/appointments?range=all').expect(200);
+  expect(await loggedOf('list')).toHaveLength(1);
+  await officer.get('/appointments/csv?range=all').expect(200);
+  expect(await loggedOf('download')).toHaveLength(1);
 });

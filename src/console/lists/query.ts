@@ -170,11 +170,11 @@ function summaryOf({ subjects }: List, source: RawBuilder<unknown>, maxRows: num
       ? sql`select null as s`
       : sql.join(
           subjects.map((name) => sql`select ${subjectOf[name]} as s ${source}`),
-          sql` union `,
+          sql` union all `,
         );
   return sql<RowsSummary>`
     select count(*)::int as rows, case when count(*) <= ${maxRows} then
-      array(select s from (${all}) as named where s is not null) end as patients ${source}`;
+      array(select distinct s from (${all}) as named where s is not null) end as patients ${source}`;
 }
 
 /** Whose rows a download has. */
