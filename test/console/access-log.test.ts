@@ -9,9 +9,11 @@ const database = useReceiverDatabase();
 const actor = { id: 'priya-1', name: 'Priya' };
 const asha = ['p:platform:asha-4711'];
 let officer: Visitor;
+let viewer: Visitor;
 beforeAll(async () => {
   const { app } = openApp(database);
   officer = await visitAs(app, database, ['privacy']);
+  viewer = await visitAs(app, database, ['viewer']);
   const core = coreOf(database);
   const list = { list: 'receipts', range: 'last_month', personal: true };
   await logAccess(core, { actor, action: 'list', filter: list, ids: { business: 'b1' }, rows: 200 });
@@ -74,4 +76,9 @@ it('has each patient of a list once', async () => {
   expect(await loggedOf('list')).toHaveLength(1);
   await officer.get('/appointments/csv?range=all').expect(200);
   expect(await loggedOf('download')).toHaveLength(1);
+});
+
+it('does not say that somebody has seen patients who got no personal column of them', async () => {
+  await viewer.get('/appointments/csv?range=all').expect(200);
+  expect(await loggedOf('download')).toEqual([]);
 });

@@ -42,9 +42,11 @@ export async function sendDownload(
     async (client) => {
       const counting = { text: counted.sql, values: [...counted.parameters], query_timeout: totalMs };
       const [summary] = (await client.query<RowsSummary>(counting)).rows;
-      const { rows: count, patients: subjects } = summary!;
+      const { rows: count, patients } = summary!;
       if (count > maxRows)
         throw new BadInput(`A download takes ${formatCount(maxRows)} rows. Choose a business or fewer days.`);
+      // Who gets nothing personal has not looked at anybody.
+      const subjects = columns.some(({ personal }) => personal) ? patients : [];
       const details = { format, personal: query.isPersonal };
       await logAccess(res, { action: 'download', ...describeAccess(query, count, details), subjects });
       res.type(type).attachment(`${fileNameOf(query)}.${format}`);
