@@ -50,6 +50,15 @@ it('has who has seen a patient, at an address without the id, and tells no typed
   expect(page).not.toContain('opened a list 200');
   await officer.get('/access-log?action=CANARY').expect(400);
   await officer.get('/access-log?patient=CANARY').expect(400);
+  const hash = await database.rows('select receiver.hash_of($1) as hash', asha);
+  for (const path of ['/access-log', '/access-log/csv']) {
+    await officer.get(`${path}?patient=${handle}`).expect(200);
+    expect(await loggedOf(path.endsWith('csv') ? 'download' : 'audit')).toEqual([hash[0]!.hash]);
+    await officer.get(`${path}?person=priya-1`).expect(200);
+    const [entry] = await database.rows('select filter from public.access_log order by entry desc limit 1');
+    expect(entry!.filter).toMatchObject({ person: expect.stringMatching(/^[\da-f]{64}$/) });
+  }
+  await officer.get('/access-log?person=CANARY').expect(200);
   const log = JSON.stringify(await database.rows('select filter, subjects from public.access_log'));
   expect(log).not.toMatch(/CANARY|asha/);
 });

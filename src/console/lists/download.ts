@@ -48,7 +48,7 @@ export async function sendDownload(
       // Who gets nothing personal has not looked at anybody.
       const subjects = columns.some(({ personal }) => personal) ? patients : [];
       const details = { format, personal: query.isPersonal };
-      await logAccess(res, { action: 'download', ...describeAccess(query, count, details), subjects });
+      await logAccess(res, { action: 'download', ...describeAccess(query, count, subjects, details) });
       res.type(type).attachment(`${fileNameOf(query)}.${format}`);
       const rows = client.query(new QueryStream(sql, [...parameters], { batchSize }));
       await pipeline(rows, writer(columns, query.list.name, visitOf(res).aliases), res, { signal });

@@ -34,6 +34,8 @@ export interface ListQuery {
   to?: string | undefined;
   /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
+  /** The patient whose entries of the access log are selected. */
+  about?: readonly string[] | undefined;
   /** From 1. */
   page?: number | undefined;
   /** Whether the user may see names. */

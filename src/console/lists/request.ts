@@ -5,6 +5,7 @@ import { formatDay, isDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import { BadInput, hasRole } from '../page.ts';
+import { subjectsOfHandle } from '../patient-handle.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
 import type { Values } from '../ui/context.ts';
 import type { List } from './list.ts';
@@ -41,6 +42,7 @@ export async function readListQuery(db: Db, list: List, res: Response, config: C
     entered: { ...fields, ...filters },
     ...daysOf(fields, list, config),
     given,
+    about: filters.patient ? subjectsOfHandle(config, filters.patient) : [],
     page,
     isPersonal: hasRole(res, 'desk'),
     businesses: await readBusinesses(db),
@@ -66,13 +68,15 @@ function daysOf(
 }
 
 /** What the access log has of the selection. An id that selects no row may be anything that was typed. */
-export function describeAccess({ list, entered, from, to, page }: ListQuery, rows: number, details = {}) {
-  const { business, clinic, doctor } = entered;
+export function describeAccess(query: ListQuery, rows: number, patients: readonly string[], details = {}) {
+  const { list, entered, from, to, page, about = [] } = query;
+  const { business, clinic, doctor, person } = entered;
   const chosen = Object.keys(list.choices).map((name) => [name, entered[name]]);
-  const ids = rows > 0 ? { business, clinic, doctor } : {};
+  const ids = rows > 0 ? { business, clinic, doctor, person } : {};
   return {
     filter: { list: list.name, ...details, ...Object.fromEntries(chosen), from, to, page },
     ids,
+    subjects: [...patients, ...about],
     rows,
   };
 }

@@ -54,8 +54,7 @@ export const listPages: Page = (routes, context) => {
       if (isLog || columnsOf(query).some(({ personal }) => personal))
         await logAccess(res, {
           action: isLog ? 'audit' : 'list',
-          subjects,
-          ...describeAccess(query, rows),
+          ...describeAccess(query, rows, subjects),
         });
       sendPage(res, list.title, <ListPage {...page} />, { bar: <ListBar {...query} /> });
     });
