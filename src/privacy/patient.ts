@@ -43,13 +43,7 @@ export class UnclearPatient extends Error {
 export async function identifyPatient(core: Core, actor: Actor, ids: readonly string[]): Promise<string[]> {
   const patient: string[] = [];
   for (const id of ids) {
-    const { subjects, isExplicit } = await candidatesOf(core.db, id);
-    const { rows } = await sql<{ subject: string }>`
-      select subject from unnest(${subjects}::text[]) subject
-      where ${isExplicit} or exists (select from receiver.holds where hash = receiver.hash_of(subject))
-      union select s from receiver.callbacks_with(${subjects}), unnest(subjects) s where s = any(${subjects})
-      order by subject`.execute(core.db);
-    const choices = rows.map(({ subject }) => subject);
+    const choices = await choicesOf(core.db, id);
     if (choices.length !== 1) {
       await logAccess(core, { actor, action: 'search', subjects: choices, rows: choices.length });
       throw new UnclearPatient(id, choices);
@@ -57,6 +51,17 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
     patient.push(...choices);
   }
   return [...new Set(patient)];
+}
+
+/** The subjects that an id may be: of callbacks or holds, or the one that it says. */
+export async function choicesOf(db: Db, id: string): Promise<string[]> {
+  const { subjects, isExplicit } = await candidatesOf(db, id);
+  const { rows } = await sql<{ subject: string }>`
+    select subject from unnest(${subjects}::text[]) subject
+    where ${isExplicit} or exists (select from receiver.holds where hash = receiver.hash_of(subject))
+    union select s from receiver.callbacks_with(${subjects}), unnest(subjects) s where s = any(${subjects})
+    order by subject`.execute(db);
+  return rows.map(({ subject }) => subject);
 }
 
 /** The subjects that an id may be, also those that no callback names. */

@@ -1,7 +1,7 @@
-import { receiptCallback } from '../support/callbacks.ts';
+import { receiptCallback, samples } from '../support/callbacks.ts';
 import { coreOf, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { openApp, visitAs } from './support.ts';
+import { openApp, textOf, visitAs } from './support.ts';
 
 const database = useReceiverDatabase();
 
@@ -28,6 +28,41 @@ it('what a search finds alone is opened: a patient, a record, a message, a clini
   // The patient's id.
   expect(await opened('161234567890123')).toBe(await opened('8722'));
   for (const text of ['rao', 'nobody']) expect(await opened(text)).toBeUndefined();
+});
+
+it('a patient’s id is found beside the number of a receipt, and so is each patient whose id it may be', async () => {
+  const core = coreOf(database);
+  const booking = (business_id: string) =>
+    samples.appointment({
+      business_id,
+      data: { patient_id: `of-${business_id}`, partner_patient_id: '1001' },
+    });
+  await storeAndMerge(
+    core,
+    receiptCallback({ data: { receipt_id: 5, patient_oid: 'stranger', receipt_number: 'JA-1001' } }),
+    booking('b1'),
+  );
+  const visitor = await visitAs(openApp(database).app, database, ['desk']);
+  const shown = async (text: string) => textOf((await visitor.get(`/search?q=${text}`).expect(200)).text);
+  const page = await shown('1001');
+  expect(page).toContain('JA-1001');
+  expect(page).toContain('No name, partner:b1:1001');
+  await storeAndMerge(core, booking('b2'));
+  expect(await shown('1001')).toMatch(/partner:b1:1001.*partner:b2:1001/);
+  const [entry] = await database.rows(
+    'select cardinality(subjects) as patients from public.access_log order by entry desc limit 1',
+  );
+  expect(entry).toEqual({ patients: 2 });
+});
+
+it('one patient who is found by the phone and by the id is opened', async () => {
+  await storeAndMerge(
+    coreOf(database),
+    receiptCallback({ data: { receipt_id: 6, patient_oid: '9800007777', mobile: '9800007777' } }),
+  );
+  const visitor = await visitAs(openApp(database).app, database, ['desk']);
+  const { headers } = await visitor.get('/search?q=9800007777').expect(303);
+  expect(headers.location).toMatch(/^\/console\/patients\/[^/]+$/);
 });
 
 it('places are found by words of an alias, also by those who may not name people', async () => {

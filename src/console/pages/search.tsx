@@ -1,7 +1,7 @@
 import { wordsOf } from '../../common/plain-text.ts';
 import { uuid } from '../../common/words.ts';
-import { describeMatch, search as find, type Hit, type SearchResult } from '../../inbox/find.ts';
-import { identifyPatient, UnclearPatient } from '../../privacy/patient.ts';
+import { describeMatch, search as find, type Hit, type Person, type SearchResult } from '../../inbox/find.ts';
+import { choicesOf } from '../../privacy/patient.ts';
 import { type Alias, type Aliases, aliasKinds } from '../../reconcile/aliases.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
@@ -19,20 +19,20 @@ export const search: Page = (routes, core) => {
     const reader = { actor: visit.actor, mayNamePeople: isPersonal };
     const result = q ? await find(core, q, reader) : { persons: [], hits: [], isCut: false };
     const places = findPlaces(visit.aliases, q);
+    const known = result.persons.flatMap(({ subjects }) => subjects);
+    const choices = q && isPersonal ? await choicesOf(core.db, q) : [];
+    const others = choices.filter((choice) => !known.includes(choice));
+    if (others.length > 0)
+      await core.logAccess(res, { action: 'search', subjects: others, rows: others.length });
+    const persons: Patient[] = [...result.persons, ...others.map((choice) => ({ subjects: [choice] }))];
     const hrefs = [
-      ...result.persons.map(({ subjects }) => visit.patientHref(subjects)),
+      ...persons.map(({ subjects }) => visit.patientHref(subjects)),
       ...result.hits.map((hit) => recordHref(hit.family.name, hit.businessId, hit.id)),
       ...places.map(placeHref),
     ];
-    if (hrefs.length === 0 && q && isPersonal) {
-      const patient = await identifyPatient(core, visit.actor, [q]).catch((error) => {
-        if (!(error instanceof UnclearPatient)) throw error;
-      });
-      if (patient) hrefs.push(visit.patientHref(patient));
-    }
     if (hrefs.length === 0 && uuid.test(q)) hrefs.push(hrefTo(`/callbacks/${q}`));
     if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
-    sendPage(res, 'Search', <Results {...result} {...{ q, places }} />, { query: q });
+    sendPage(res, 'Search', <Results {...result} {...{ q, persons, places }} />, { query: q });
   });
 };
 
@@ -51,8 +51,12 @@ function findPlaces(aliases: Aliases, text: string): Alias[] {
 
 const placeHref = ({ kind, id }: Alias) => hrefTo('/receipts', { [kind]: id });
 
-interface ResultsProps extends SearchResult {
+/** Found by an id alone, without a name. */
+type Patient = Partial<Person> & Pick<Person, 'subjects'>;
+
+interface ResultsProps extends Omit<SearchResult, 'persons'> {
   q: string;
+  persons: readonly Patient[];
   places: readonly Alias[];
 }
 
@@ -76,7 +80,9 @@ function Results({ q, persons, hits, places, isCut }: ResultsProps) {
         columns={[
           [
             'Name',
-            (person) => <a href={patientHref(person.subjects)}>{person.name ?? 'No name'}</a>,
+            ({ subjects, name }) => (
+              <a href={patientHref(subjects)}>{name ?? `No name, ${subjects[0]!.slice(2)}`}</a>
+            ),
             'at-title',
           ],
           ['Phone', ({ phone }) => <Phone number={phone} />, 'at-note'],
