@@ -138,7 +138,16 @@ where not exists (
   select from receiver.inbox i left join receiver.pending_deliveries p using (id)
   where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id) and (i.event_time >= $2 or p.id is not null)
 )`;
-const expired = expiredOf('unnest($3::text[], $4::text[]) as r(business_id, record_id)');
+// What refers to a record, and has no other owner (see gate/owners.ts), is its patient's only through it.
+const expired = `${expiredOf('unnest($3::text[], $4::text[]) as r(business_id, record_id)')}
+and not exists (
+  select from receiver.callbacks_with(array[receiver.record_subject($1, r.business_id, r.record_id)]) c
+  where not exists (
+    -- With an offset it reads a record by index, and not all callbacks.
+    select from receiver.inbox i, unnest(i.subjects) s
+    where (i.business_id, i.family, i.record_id) = (c.business_id, c.family, c.record_id) and s ~ '^[pe]:' offset 0
+  )
+)`;
 // The index is on days.
 const oldRecords = expiredOf(`(
   select distinct business_id, record_id from receiver.inbox

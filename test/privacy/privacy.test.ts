@@ -274,6 +274,24 @@ it('retention passes a locked row, and later deletes it, like one that a crash h
   expect(await ids()).toEqual([]);
 });
 
+it('a record stays while callbacks refer to it that are of its patient only through it', async () => {
+  core = coreOf(database, { retention: { admission: 10 * day * 1000 } });
+  const of = (event: string, data: object, transaction_id?: string) => ({
+    ...{ event, event_time: now - 20 * day, business_id: 'b1', transaction_id, data },
+  });
+  await store(
+    of('ipd_admissions.created', { id: 'a-1', pid: 'A' }),
+    of('ipd_admissions.created', { id: 'a-2', pid: 'A' }),
+    of('ipd_admissions_events.created', { id: 'e-1' }, 'ipd/b1/admissions/a-1/events/e-1'),
+    of('ipd_admissions_events.created', { id: 'e-2', pid: 'B' }, 'ipd/b1/admissions/a-2/events/e-2'),
+    of('ipd_admissions_events.updated', { id: 'e-2' }, 'ipd/b1/admissions/a-2/events/e-2'),
+  );
+  expect(await applyRetention(core)).toMatchObject({ admission: 1 });
+  expect(await database.rows('select id from admissions')).toEqual([{ id: 'a-1' }]);
+  await erasePatient(core, actor, ['p:platform:A']);
+  expect(await database.count(`receiver.withheld where family = 'admission_event'`)).toBe(1);
+});
+
 it('a hold keeps what an erasure has withheld, also one of another patient that names the held one', async () => {
   core = coreOf(database, { retention: { other: 10 * day * 1000 }, erasure: { keepMs: 0 } });
   const of = (data: object) => ({ event: 'x.y', event_time: now - 20 * day, data });
