@@ -16,7 +16,12 @@ const statementMs = 10_000;
 /** Counts by the name of the policy. */
 type Deleted = Record<string, number>;
 
-const ago = (ms: number) => new Date(Date.now() - ms);
+/** By the earlier of two clocks: one that is ahead alone deletes nothing. */
+async function openAgo({ db }: Core): Promise<(ms: number) => Date> {
+  const { rows } = await sql<{ now: Date }>`select now()`.execute(db);
+  const nowMs = Math.min(Date.now(), rows[0]!.now.getTime());
+  return (ms) => new Date(nowMs - ms);
+}
 
 /**
  * Deletes by RETENTION: records by their newest event, bodies of the quarantine, entries of the access log; and withheld
@@ -32,6 +37,7 @@ export async function applyRetention(
   const { quarantine, access_log: accessLog, ...kept } = config.retention;
   const deleted: Deleted = {};
   const errors: unknown[] = [];
+  const ago = await openAgo(core);
   for (const family of families) {
     const ms = kept[family.name];
     if (ms === undefined) continue;
@@ -54,7 +60,8 @@ export async function applyRetention(
 }
 
 /** Destroys callbacks that were withheld for ERASURE_KEEP since their receipt, unless a patient of theirs has a hold. */
-export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<number> {
+export async function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<number> {
+  const ago = await openAgo(core);
   const old = sql`from receiver.withheld w where received_at <= ${ago(core.config.erasure.keepMs)}
     -- Its row has not gone yet.
     and not exists (select from receiver.pending_deliveries p where p.id = w.id)

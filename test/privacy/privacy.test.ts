@@ -274,6 +274,18 @@ it('retention passes a locked row, and later deletes it, like one that a crash h
   expect(await ids()).toEqual([]);
 });
 
+it('a clock that is ahead alone deletes nothing', async () => {
+  const keptMs = 10 * day * 1000;
+  const retention = { receipt: keptMs, quarantine: keptMs, access_log: 400 * day * 1000 };
+  core = coreOf(database, { retention, erasure: { keepMs: keptMs } });
+  await store(receipt(1, { patient_oid: 'A' }), receipt(2, { patient_oid: 'B' }));
+  await erasePatient(core, actor, ['p:platform:B']);
+  await refuse({ event: 'receipt.updated', event_time: now, data: { patient_oid: 'A' } });
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 20 * 365 * day * 1000);
+  const deleted = await applyRetention(core).finally(() => clock.mockRestore());
+  expect(deleted).toEqual({ receipt: 0, quarantine: 0, access_log: 0, withheld: 0 });
+});
+
 it('a record stays while callbacks refer to it that are of its patient only through it', async () => {
   core = coreOf(database, { retention: { admission: 10 * day * 1000 } });
   const of = (event: string, data: object, transaction_id?: string) => ({
