@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { TooManyRequests } from '../common/rate-limit.ts';
+import { UnknownMessage } from '../privacy/erase.ts';
 import { PatientTooLarge } from '../privacy/patient.ts';
 import { isUnavailable } from '../receiver/store/errors.ts';
 import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './page.ts';
@@ -21,7 +22,7 @@ const isInvalidForm: Matches = ({ status = 0 }) => [400, 413, 415].includes(stat
 const kinds: readonly Kind[] = [
   [is(NotAllowed), 403, 'Not allowed'],
   [is(PageNotFound), 404, 'Not found'],
-  [is(BadInput, PatientTooLarge), 400, 'Please check your entry'],
+  [is(BadInput, PatientTooLarge, UnknownMessage), 400, 'Please check your entry'],
   [is(TooManyDownloads), 503, 'Busy'],
   [is(TooManyRequests), 429, 'Too many searches', 'Wait a minute, and search again.'],
   [

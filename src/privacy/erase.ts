@@ -25,6 +25,14 @@ const maxRecords = 20;
 /** Callbacks of a step of a list. */
 const maxCallbacks = 1_000;
 
+export class UnknownMessage extends Error {
+  constructor(ids: readonly string[]) {
+    super(
+      `No callback and no rejected message has the id ${ids.join(', ')}: it is not there any more, perhaps as it is erased already`,
+    );
+  }
+}
+
 /**
  * Erases a patient: what is personal in the patient's callbacks becomes null, and their records are merged again. Amounts,
  * days and deletions stay. Later callbacks of earlier events are stored reduced. The originals are withheld for ERASURE_KEEP.
@@ -32,7 +40,7 @@ const maxCallbacks = 1_000;
  * @param subjects of the patient, see identifyPatient
  * @param options `also`: ids of callbacks and bodies of the quarantine that have an id as text, as the preview lists them
  * @returns the certificate, complete unless a row could not be written yet
- * @throws Error where `also` has an unknown id; the database's error: what was begun is continued by `continueErasures`
+ * @throws UnknownMessage where `also` has one; the database's error: what was begun is continued by `continueErasures`
  */
 export async function erasePatient(
   core: Core,
@@ -40,16 +48,15 @@ export async function erasePatient(
   subjects: readonly string[],
   { also = [], ...options }: StepOptions & { also?: readonly string[] } = {},
 ): Promise<Certificate> {
-  await logAccess(core, { actor, action: 'erase', subjects });
-  const id = randomUUID();
   const ids = [...new Set(also.map((text) => text.toLowerCase()))];
   const isSelected = sql<boolean>`id = any(${ids}::uuid[])`;
   const bodies = core.db.selectFrom('receiver.quarantine').select('id').where(isSelected);
   const stored = core.db.selectFrom('receiver.inbox').select('id').where(isSelected).unionAll(bodies);
   const existing = (await stored.execute()).map((row) => row.id);
   const unknown = ids.filter((selected) => !existing.includes(selected));
-  if (unknown.length > 0)
-    throw new Error(`No callback and no rejected message has the id ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw new UnknownMessage(unknown);
+  await logAccess(core, { actor, action: 'erase', subjects });
+  const id = randomUUID();
   const deliveries = ids.map((selected) => `d:${selected}`);
   await inGate(core.pool, stepMs, async (client) => {
     await client.query(addErasure, [id, subjects, deliveries, actor.id]);

@@ -427,4 +427,13 @@ describe('a patient', () => {
     await officer.get(own).expect(404);
     expect(await entries('erase')).toHaveLength(1);
   });
+
+  it('is not erased once more with a message that is erased already', async () => {
+    const [note] = await store(receipt(3, { patient_oid: 'other', remarks: 'sister of 4711-abcd' }));
+    const before = (await entries('erase')).length;
+    const form = { confirm: 'abcd', also: [note!] };
+    await officer.post(`${own}/erase`, form).expect(303);
+    expect((await officer.post(`${own}/erase`, form).expect(400)).text).toContain('erased already');
+    expect(await entries('erase')).toHaveLength(before + 1);
+  });
 });
