@@ -75,13 +75,17 @@ export const patients: Page = (routes, core) => {
     const shape = { confirm: text, also: z.preprocess((ids) => [ids].flat(), z.array(guid)) };
     const { confirm, also = [] } = readForm(req.body, shape);
     const subjects = subjectsOf(req);
-    if (confirm !== subjects[0]!.slice(-4))
+    // As the form trims what is typed.
+    if (confirm !== idOf(subjects[0]!).slice(-4).trim())
       throw new BadInput('Nothing was erased: these are not the last four characters of the id. Go back.');
     // A worker continues it if this process ends.
     await erasePatient(core, visitOf(res).actor, subjects, { also });
     res.redirect(303, hrefTo('/erasures'));
   });
 };
+
+/** The id alone, behind its kind and its business. */
+const idOf = (subject: string) => subject.replace(/^p:(partner:[^:]*|[^:]*):/, '');
 
 /** The lists of a patient's records. */
 const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'booked', 'papers'] as const;
@@ -243,7 +247,7 @@ function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
   const { address, subjects, patient } = props;
   const { callbacks, shared, mentions } = preview;
   const messages = Object.entries(callbacks).map(([event, count]) => `${event} ${formatCount(count)}`);
-  const label = `To confirm, the last four characters of ${subjects[0]!.slice(2)}`;
+  const label = `To confirm, the last four characters of ${idOf(subjects[0]!)}`;
   return (
     <>
       <Facts facts={{ ...knownAs(props), Messages: messages.join(', ') }} />
