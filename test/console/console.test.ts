@@ -438,6 +438,16 @@ describe('a patient', () => {
     await officer.post(address, { confirm }).expect(303);
   });
 
+  it('has rejected messages, and that there are more to look at, in the preview of an erasure', async () => {
+    await reject(database, [{ event: 'receipt.updated', data: { patient_oid: '4711-abcd' } }]);
+    const { text } = await officer.get(`${own}/erase`).expect(200);
+    expect(text).toContain('1 rejected message goes');
+    expect(text).not.toContain('There are more');
+    await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body)
+      select gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', 'about 4711-abcd' from generate_series(1, 501)`);
+    expect((await officer.get(`${own}/erase`).expect(200)).text).toContain('There are more');
+  });
+
   it('is not erased once more with a message that is erased already', async () => {
     const [note] = await store(receipt(3, { patient_oid: 'other', remarks: 'sister of 4711-abcd' }));
     const before = (await entries('erase')).length;

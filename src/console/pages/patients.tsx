@@ -245,7 +245,7 @@ interface ConfirmProps extends PatientProps {
 
 function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
   const { address, subjects, patient } = props;
-  const { callbacks, shared, mentions } = preview;
+  const { callbacks, shared, bodies, mentions, hasMore } = preview;
   const messages = Object.entries(callbacks).map(([event, count]) => `${event} ${formatCount(count)}`);
   const label = `To confirm, the last four characters of ${idOf(subjects[0]!)}`;
   return (
@@ -259,6 +259,9 @@ function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
         {patient.isHeld && 'There is a hold, which keeps copies of the messages until it is released. '}
         Nothing was changed yet.
       </p>
+      {bodies > 0 && (
+        <p>{`${formatCountOf(bodies, ['rejected message goes', 'rejected messages go'])} as a whole.`}</p>
+      )}
       {shared.length > 0 && (
         <section class="warning">
           <b>{formatCountOf(shared.length, ['message has', 'messages have'])} another id, too.</b> If it is
@@ -285,6 +288,7 @@ function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
             </a>
           </p>
         ))}
+        {mentions.length > 0 && hasMore && <p>There are more, which are listed once these are gone.</p>}
         <Field name="confirm" label={label} required autocomplete="off" />
         <p class="actions">
           <button type="submit" class="bad">
