@@ -43,6 +43,14 @@ it('says in words who did what, and reading it is an entry', async () => {
   );
 });
 
+it('says on paper whose entries these are', async () => {
+  const handle = patientHandle({ adminToken, oidc: undefined }, asha);
+  const headOf = async (query: string) =>
+    /class="printed">(.*?)<\/tr>/.exec((await officer.get(`/access-log?${query}`).expect(200)).text)![1];
+  expect(await headOf('person=priya-1')).toContain('Access log · All days · Person: priya-1');
+  expect(await headOf(`patient=${handle}`)).toContain('Access log · All days · One patient');
+});
+
 it('has who has seen a patient, at an address without the id, and tells no typed text to the log', async () => {
   const handle = patientHandle({ adminToken, oidc: undefined }, asha);
   const page = textOf((await officer.get(`/access-log?patient=${handle}`).expect(200)).text);

@@ -23,7 +23,10 @@ export function describeSelection({ list, entered, from, to }: ListQuery, aliase
     ([kind, id]) => id && (aliases[kind as 'clinic'].get(id) ?? id),
   );
   const titles = Object.entries(list.choices).map(([name, choices]) => choices[entered[name] ?? '']);
-  return [list.title, describeDays(from, to), ...names, ...titles].filter(Boolean).join(' · ');
+  const texts = Object.entries(list.given ?? {}).map(
+    ([name, { label, shown }]) => entered[name] && (label ? `${label}: ${entered[name]}` : shown),
+  );
+  return [list.title, describeDays(from, to), ...names, ...titles, ...texts].filter(Boolean).join(' · ');
 }
 
 /** A name for each selection of days, without an ending: receipts_personal_2026-03-01_2026-03-31. */
