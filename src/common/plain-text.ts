@@ -35,7 +35,8 @@ export const numberKeyOf = (expression: string) =>
 const marks = `.,'’‘ʼ"()/॰-`;
 const markList = `'${marks.replaceAll("'", "''")}'`;
 const eachMark = new RegExp(`[${marks}]`, 'g');
-const personName = new RegExp(`^\\p{L}[\\p{L}\\p{M}\\s${marks}]+$`, 'u');
+// With digits, too: Twin 1 of Asha; rao & sons. A vowel sign counts as a second letter.
+const personName = new RegExp(`^\\p{L}(?=.*[\\p{L}\\p{M}])[\\p{L}\\p{M}\\d\\s&${marks}]+$`, 'su');
 export const isName = (text: string) => personName.test(plain(text));
 
 /** The words of a text, where marks are blanks, and where they are nothing. */

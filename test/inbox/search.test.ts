@@ -171,6 +171,8 @@ it('a name is found by its words in any order and script, with any punctuation',
     'M/s D Souza (late)',
     'Raoul Dasha',
     'Lata DMello',
+    'Twin 1 of Asha',
+    'Rao & Sons',
   ];
   await store(...names.map((name, n) => person(n, `P${n}`, '1', { name })));
   const expected = {
@@ -179,6 +181,8 @@ it('a name is found by its words in any order and script, with any punctuation',
     2: ["o'brien", 'o brien', 'obrien', 'smith o’brien', 'brien', 'obriensmith', 'o.brien', 'sean', 'SEÁN'],
     3: ["d'souza", 'd souza', 'late souza', 'ms souza'],
     5: ["d'mello", 'dmello lata'],
+    6: ['Twin 1 of Asha', 'asha १'],
+    7: ['rao & sons', 'rao sons'],
   };
   for (const [n, texts] of Object.entries(expected))
     for (const text of texts) expect([text, await found(text)]).toEqual([text, [`p:platform:P${n}`]]);
