@@ -80,7 +80,7 @@ select * from reporting.all_receipts where deleted_at is not null;
 
 create or replace view reporting.outstanding_receipts as
 select business_id, receipt_id, receipt_number, day, issued_at, reporting.today() - day as days_outstanding, clinic_id, doctor_id,
-       patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url
+       patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url, delivery_id
 from reporting.receipts
 where due_amount > 0 and not reporting.is_failed(status);
 
@@ -95,7 +95,7 @@ group by business_id, reporting.phone_key(mobile),
 
 create or replace view reporting.duplicate_receipts as
 select business_id, receipt_id, receipt_number, day, issued_at, copy_number, first_receipt_id, clinic_id, doctor_id, patient_id, name,
-       mobile, net_amount, paid_amount, due_amount
+       mobile, net_amount, paid_amount, due_amount, delivery_id
 from (
   select *, count(*) over alike as copies, row_number() over (alike order by issued_at, receipt_id) as copy_number,
          first_value(receipt_id) over (alike order by issued_at, receipt_id) as first_receipt_id

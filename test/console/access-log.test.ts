@@ -95,6 +95,25 @@ it('has each patient of a list once', async () => {
   expect(await loggedOf('download')).toHaveLength(1);
 });
 
+it('has those whom only the clinic’s own id in the callback names', async () => {
+  const own = { partner_patient_id: 'own-9' };
+  const bill = (receipt_id: number) =>
+    samples.receipt({ data: { ...own, receipt_id, net_amount: 9, amount_paid: 1, amount_due: 8 } });
+  const { business_id } = bill(91);
+  await storeAndMerge(
+    coreOf(database),
+    ...[bill(91), bill(92), samples.admission({ data: own })],
+    samples.appointment({ data: { ...own, appointment_id: 'a-9', start_time: 1_700_000_000 } }),
+  );
+  const [row] = await database.rows('select receiver.hash_of($1) as hash', [
+    `p:partner:${business_id}:own-9`,
+  ]);
+  for (const list of ['appointments', 'admissions', 'unpaid', 'twice']) {
+    await officer.get(`/${list}?range=all`).expect(200);
+    expect([list, await loggedOf('list')]).toEqual([list, expect.arrayContaining([row!.hash])]);
+  }
+});
+
 it('does not say that somebody has seen patients who got no personal column of them', async () => {
   await viewer.get('/appointments/csv?range=all').expect(200);
   expect(await loggedOf('download')).toEqual([]);

@@ -93,7 +93,7 @@ export const lists: readonly List[] = [
     source: dues,
     columns: `issued_at receipt_number:title name:note mobile ${places} net_amount paid_amount due_amount:amount
       days_outstanding:badge payment_link`,
-    also: 'business_id receipt_id day patient_id pdf_url',
+    also: 'business_id receipt_id day patient_id pdf_url delivery_id',
     order: 'day, issued_at, business_id, receipt_id',
     range: 'all',
     choices: { age: ages },
@@ -128,7 +128,7 @@ export const lists: readonly List[] = [
     ...ofReceipts('Twice'),
     source: 'reporting.duplicate_receipts',
     columns: `issued_at receipt_number:title name:note mobile ${places} ${money} copy_number:badge`,
-    also: 'business_id receipt_id first_receipt_id day patient_id',
+    also: 'business_id receipt_id first_receipt_id day patient_id delivery_id',
     order: 'day desc, business_id, first_receipt_id, copy_number',
   }),
   defineList({
@@ -138,7 +138,7 @@ export const lists: readonly List[] = [
     tab: ['appointments', 'By time'],
     source: '(select *, patient_name as name from reporting.schedule)',
     columns: `starts_at:title name:note mobile doctor_id:amount clinic_id state:badge booked_at`,
-    also: appointmentDetails,
+    also: `${appointmentDetails} delivery_id`,
     links: toAppointment('starts_at'),
     order: 'starts_at, business_id, appointment_id',
     leadsWithBusiness: true,
@@ -220,7 +220,7 @@ export const lists: readonly List[] = [
       from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,
     columns: `admitted_at:title name:note mobile days_since_admission inpatient_number department stage:badge ${places} open_clearances estimated_amount
       billed_amount paid_amount due_amount:amount`,
-    also: 'business_id admission_id day patient_id status open_clearance_types',
+    also: 'business_id admission_id day patient_id status open_clearance_types delivery_id',
     links: toRecord('admitted_at', 'admission', 'admission_id'),
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
