@@ -47,9 +47,9 @@ export const listPages: Page = (routes, context) => {
         const above = list.name === 'callbacks' ? await aboveCallbacks(tx, query, req) : undefined;
         return { query, rows, totals, ages, subjects, above, ...taken };
       });
-      const { query, totals } = page;
+      const { query } = page;
       const { length: rows } = page.rows;
-      if (rows === 0 && totals.rows > 0) throw new PageNotFound('The list has fewer pages.');
+      if (rows === 0 && (query.page ?? 1) > 1) throw new PageNotFound('The list has fewer pages.');
       const isLog = list.role === 'privacy';
       if (isLog || columnsOf(query).some(({ personal }) => personal))
         await logAccess(res, {
