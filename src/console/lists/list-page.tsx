@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { formatLocal } from '../../common/local-times.ts';
 import { titled } from '../../common/words.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { Chip, type Filter } from '../ui/chip.tsx';
@@ -75,9 +76,10 @@ export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
 }
 
 /** Pages that are no lists, and stand among the tabs of some. */
-const pagesBeside: Record<string, readonly (readonly [name: string, path: string])[]> = {
-  appointments: [['Busy hours', '/hours']],
-};
+const pagesBeside: Record<string, readonly (readonly [name: string, path: string, hasDaysToCome?: true])[]> =
+  {
+    appointments: [['Busy hours', '/hours']],
+  };
 
 interface TabsProps {
   group: string;
@@ -86,16 +88,23 @@ interface TabsProps {
   current: string;
 }
 
-/** Lists of a group, and pages beside them. The days and the places that are chosen stay. */
+/** Lists of a group, and pages beside them. The days and the places that are chosen stay; days to come where there are some. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
   const { range, from, to, business, clinic, doctor } = entered;
-  const pages = lists.flatMap(({ name, tab }) => (tab?.[0] === group ? [[tab[1], `/${name}`] as const] : []));
+  const today = formatLocal(Date.now(), useVisit().timezone).slice(0, 10);
+  const areToCome = [from, to].some((day = '') => day > today) || rangesToCome.includes(range as RangeName);
+  const pages = lists.flatMap(({ name, tab, hasDaysToCome }) =>
+    tab?.[0] === group ? [[tab[1], `/${name}`, hasDaysToCome] as const] : [],
+  );
   return (
     <nav class="tabs" aria-label={group}>
-      {[...pages, ...(pagesBeside[group] ?? [])].map(([name, path]) => (
+      {[...pages, ...(pagesBeside[group] ?? [])].map(([name, path, hasDaysToCome]) => (
         <a
           key={path}
-          href={hrefTo(path, { range, from, to, business, clinic, doctor })}
+          href={hrefTo(path, {
+            ...(areToCome && !hasDaysToCome ? {} : { range, from, to }),
+            ...{ business, clinic, doctor },
+          })}
           aria-current={name === current ? 'page' : undefined}
         >
           {name}

@@ -185,6 +185,11 @@ it('the days and the place that are chosen stay on the other tabs of a group', a
       (await desk.get(path)).text.matchAll(/href="\/console(\/[^"]*clinic=c-1[^"]*)"/g),
       ([, href]) => href!.replaceAll('&amp;', '&'),
     );
+  // Days to come are only for lists that have some.
+  const toCome = await hrefsOf('/appointments?range=tomorrow&clinic=c-1');
+  for (const path of ['/booked?clinic=c-1', '/appointments?range=tomorrow&clinic=c-1'])
+    expect(toCome).toContain(path);
+  expect(await hrefsOf('/appointments?from=2099-01-01&clinic=c-1')).toContain('/booked?clinic=c-1');
   const chosen = '?from=2026-10-01&to=2026-10-31&clinic=c-1';
   const takings = await hrefsOf(`/takings${chosen}`);
   for (const name of ['takings-by-doctor', 'payments']) expect(takings).toContain(`/${name}${chosen}`);
