@@ -216,7 +216,7 @@ export const lists: readonly List[] = [
     name: 'admissions',
     title: 'Admitted now',
     unit: ['admission', 'admissions'],
-    source: `(select o.*, o.facility_id as clinic_id, a.patient->>'name' as name, a.patient->>'phone' as mobile, a.delivery_id
+    source: `(select o.*, o.facility_id as clinic_id, receiver.name_of(a.patient->'name') as name, a.patient->>'phone' as mobile, a.delivery_id
       from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,
     columns: `admitted_at:title name:note mobile days_since_admission inpatient_number department stage:badge ${places} open_clearances estimated_amount
       billed_amount paid_amount due_amount:amount`,

@@ -179,6 +179,12 @@ it.each([
   expect(formatAmount(value)).toBe(shown);
 });
 
+it('a name that came as an object is shown as a name', async () => {
+  const name = { first_name: 'Asha', last_name: 'Rao' };
+  await apply(database, [samples.admission({ data: { id: 'of-object', patient: { name } } })]);
+  expect(textOf((await desk.get('/admissions').expect(200)).text)).toContain(' Asha Rao ');
+});
+
 it('the days and the place that are chosen stay on the other tabs of a group', async () => {
   const hrefsOf = async (path: string) =>
     Array.from(
