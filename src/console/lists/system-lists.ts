@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Family, titleOf } from '../../callbacks/families/family.ts';
 import { families } from '../../callbacks/families/index.ts';
-import { titled, uuid, words } from '../../common/words.ts';
+import { titled, uuid } from '../../common/words.ts';
 import { causeOfFailure } from '../../inbox/list-deliveries.ts';
 import { causeOfRejection } from '../../inbox/replay.ts';
 import { isAbout } from '../../privacy/patient.ts';
@@ -35,7 +35,7 @@ export const systemLists: readonly List[] = [
         coalesce((
           select r.receipt_number from public.receipts r where r.business_id = i.business_id
             and r.receipt_id = case when i.family = 'receipt' then i.record_id::bigint end
-        ), i.family) as record, 1 + coalesce(resent.count, 0) as times,
+        ), replace(i.family, '_', ' ')) as record, 1 + coalesce(resent.count, 0) as times,
         ${causeOfFailure} as cause,
         case when p.next_at = 'infinity' then 'failed' when p.next_at is not null then 'waiting' else 'applied' end as state
       from receiver.inbox i left join receiver.pending_deliveries p using (id) left join receiver.resends resent using (id))`,
@@ -45,7 +45,7 @@ export const systemLists: readonly List[] = [
       received_at: ({ delivery_id }) => hrefTo(`/callbacks/${delivery_id}`),
       record: ({ family, business_id, delivery_id }) => recordHref(family!, business_id!, delivery_id!),
     },
-    words: { record: (value) => familyTitles[value] ?? words(value) },
+    words: { record: (value) => familyTitles[value.replaceAll(' ', '_')] ?? value },
     order: 'received_at desc, delivery_id desc',
     range: 'today',
     choices: { state: { failed: 'Failed', waiting: 'Waiting', applied: 'Applied' }, family: familyTitles },

@@ -33,10 +33,10 @@ const columns = {
   share: 'completed_share cancelled_share no_show_share rescheduled_share without_prescription_share',
   flag: 'has_ended is_open out_of_the_ordinary',
   // Short texts of the platform, or of the receiver.
-  code: `month age kind type record patients change stage family reason source action actor additional_discount_type clearance_type
+  code: `month age kind type patients change stage family reason source action actor additional_discount_type clearance_type
     open_clearance_types`,
   // Texts that are shown as they are.
-  verbatim: 'event last_event errors who messages certificate',
+  verbatim: 'record event last_event errors who messages certificate',
   state: 'status state',
   text: `remarks department value field error link_error due_date vaccines new_value alias doctor_name`,
   person: 'name patient_name billing_name',

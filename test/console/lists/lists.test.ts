@@ -185,6 +185,15 @@ it('a name that came as an object is shown as a name', async () => {
   expect(textOf((await desk.get('/admissions').expect(200)).text)).toContain(' Asha Rao ');
 });
 
+it('a callback has the number of its receipt as it is printed, or the kind of its record', async () => {
+  await apply(database, [
+    receipt(70, { receipt_number: 'JA_26_2' }),
+    samples.health_account({ event_time: now }),
+  ]);
+  const { text } = await desk.get('/callbacks?range=all').expect(200);
+  for (const shown of ['>JA_26_2<', '>Health account<']) expect(text).toContain(shown);
+});
+
 it('the days and the place that are chosen stay on the other tabs of a group', async () => {
   const hrefsOf = async (path: string) =>
     Array.from(
