@@ -10,7 +10,6 @@ import { migrateService, type RunningService, readService, type Service, startSe
 
 const timeoutMs = 20_000;
 
-/** `receiver start`, `receiver migrate` */
 export function addStartCommands(
   program: Command,
   env: Environment,

@@ -58,7 +58,6 @@ type DataOf<F extends Fields, Key> = {
   [K in keyof F as F[K] extends { fromEnvelope: unknown } ? never : Exclude<K, Key>]?: ValueOf<F[K]['kind']>;
 } & { [K in Key & keyof F as F[K] extends { fromEnvelope: unknown } ? never : K]: Numeric };
 
-/** A callback of a family. */
 export type CallbackOf<F> =
   F extends Family<string, infer E, infer Fs, infer Key>
     ? Envelope & { event: keyof E & string; data: DataOf<Fs, Key> }

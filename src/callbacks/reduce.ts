@@ -63,7 +63,6 @@ function isPublicValue(field: Field, value: unknown): boolean {
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
 
-/** Removes the keys for which `map` returns undefined. */
 function mapKnown(from: object, map: (key: string, value: unknown) => unknown) {
   const mapped = Object.entries(from).map(([key, value]) => [key, map(key, value)] as const);
   return Object.fromEntries(mapped.filter(([, value]) => value !== undefined));

@@ -1,4 +1,3 @@
-/** Why a body is in the quarantine. */
 export type QuarantineReason =
   | 'not_json'
   | 'unsupported_media'

@@ -22,7 +22,6 @@ function mayBeTooDeep(json: string): boolean {
   return false;
 }
 
-/** Whether jsonb takes a value of JSON. */
 export function isStorable(value: unknown, depth = 0): boolean {
   if (value instanceof Decimal) return value.isStorable;
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();

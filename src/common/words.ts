@@ -29,5 +29,4 @@ export function formatAmount(value: number | string): string {
   return /^-?\d+(\.\d+)?$/.test(exact) ? rupees.format(exact as never) : exact;
 }
 
-/** A UUID of any version. */
 export const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;

@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../receiver/store/tables.ts';
 
-/** What has arrived in an hour. */
 export interface Arrivals {
-  /** Its beginning. */
   at: Date;
   /** Stored: applied, waiting or failed. */
   stored: number;

@@ -20,7 +20,6 @@ export interface Hit extends FamilyRecord {
   id: string;
   /** The time of the newest event. */
   at: Date;
-  /** The printed number. */
   number: string | null;
   amount: string | null;
   /** The patient's; null where people may not be named. */
@@ -41,7 +40,6 @@ export interface SearchResult {
   persons: Person[];
   /** Without records of these persons that have only their phone number or name. */
   hits: Hit[];
-  /** There may be more. */
   isCut: boolean;
 }
 
@@ -134,7 +132,6 @@ function byNumber(family: Family, term: string) {
 }
 
 const reverse = (text: string) => Array.from(text).reverse().join('');
-/** A pattern of LIKE. */
 const startOf = (text: string) => `${escapeLike(text)}%`;
 
 function byKey(family: Family, term: string, businesses: string[]) {

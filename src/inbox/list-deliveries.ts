@@ -10,7 +10,6 @@ import { patientsOf } from './read-record.ts';
 /** SQL for a hash of what failed deliveries have in common. An error has no values of its callback. */
 export const causeOfFailure = sql<string>`md5(jsonb_build_array(i.family, error)::text)`;
 
-/** A stored callback. */
 export interface StoredDelivery extends Omit<Selectable<Tables['public.deliveries']>, 'envelope'> {
   /** As PostgreSQL writes it. */
   body: string;

@@ -35,7 +35,6 @@ export interface Version {
 export interface RecordPage {
   /** Undefined: none of its callbacks was applied yet. */
   row: Row | undefined;
-  /** The name of its patient. */
   name: string | null;
   /** The platform's id of its patient. */
   patient: string | null;

@@ -7,7 +7,6 @@ import { titleOf } from './read-checks.ts';
 
 type Options = { strict?: true; json?: true };
 
-/** `receiver doctor`, `receiver alerts test` */
 export function addOperationsCommands(program: Command, onCore: OnCore): void {
   program
     .command('doctor')

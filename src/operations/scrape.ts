@@ -24,7 +24,6 @@ select (select count(*)::int from waiting) as received, (select count(*)::int fr
   (select to_jsonb(coalesce(extract(epoch from now() - min(stored_at)), 0)) from waiting join receiver.inbox using (id)) as "oldestS",
   (select coalesce(jsonb_object_agg(reason, count), '{}') from rejected) as quarantine`;
 
-/** `/metrics`, in Prometheus's text format. */
 export function createScrape(core: RunningCore) {
   const own = new Registry();
   collectDefaultMetrics({ register: own });

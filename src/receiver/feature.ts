@@ -13,7 +13,6 @@ export interface Core {
   config: Config;
   families: readonly Family[];
   db: Db;
-  /** The connections of `db`. */
   pool: pg.Pool;
   /** Where reports read: a standby, or `pool`. */
   reports: pg.Pool;
@@ -47,7 +46,6 @@ export interface Check {
   title: string;
   detail: string;
   since?: Date | undefined;
-  /** The action that mends it. */
   todo?: string | undefined;
 }
 

@@ -11,7 +11,6 @@ import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
 const openingMs = 2_000;
 
 export interface Stores {
-  /** PostgreSQL's. */
   circuit: Circuit;
   clock: DatabaseClock;
   /** Undefined without Redis. */

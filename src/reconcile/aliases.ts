@@ -8,7 +8,6 @@ export type AliasKind = (typeof aliasKinds)[number];
 
 export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some((name) => name === kind);
 
-/** Aliases by id, of each kind. */
 export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 
 export const noAliases = () =>

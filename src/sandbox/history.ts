@@ -36,7 +36,6 @@ export interface CallbacksOptions {
 
 export const families: readonly Family[] = documented.filter(({ name }) => name !== 'other');
 
-/** The business of a seed. */
 export const practiceOf = (seed: number, random = seededRandom(seed)): Practice =>
   newPractice(random, `6${String(seed).padStart(14, '0')}`);
 

@@ -16,7 +16,6 @@ interface Clinic {
 /** The ids and names of a patient, by what samples have in their place. */
 type Patient = Readonly<Record<string, string>>;
 
-/** A business, with the people who work and come there. */
 export interface Practice {
   businessId: string;
   name: string;

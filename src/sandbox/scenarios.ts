@@ -175,7 +175,6 @@ function groupsOf(families: readonly Family[]): Family[][] {
   return [...single, others.filter(isOfAdmission)].filter((group) => group.length > 0);
 }
 
-/** What happens from a beginning on, in order. */
 export function stepsOf(random: Random, { at, startsAt }: Beginning, families: readonly Family[]): Step[] {
   const plan: Plan = { random, now: at, steps: [] };
   const groups = groupsOf(families);

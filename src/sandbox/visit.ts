@@ -54,7 +54,6 @@ const sampleFor = cached((family: Family) => {
   return { data, json: JSON.stringify({ data, transaction_id }) };
 });
 
-/** A visit of one patient. */
 export function createEmit(random: Random, beginning: Beginning, families: readonly Family[]): Emit {
   const { practice, doctor } = beginning;
   const replace = createReplace(random, beginning);

@@ -50,7 +50,6 @@ export interface Family<
   sample?: Readonly<Record<string, unknown>>;
 }
 
-/** Members with names of fields. */
 interface FieldNames<F extends Fields> {
   changeTime?: Name<F>;
   dependentFields?: { readonly [K in Name<F>]?: readonly Name<F>[] };
@@ -98,7 +97,6 @@ export const commonColumns = {
   delivery_id: 'uuid',
 } as const;
 
-/** For the configuration. */
 export const pathsOf = ({ name, events, path }: Family) => ({ name, events: Object.keys(events), path });
 
 /** Where a family has as many paths as events, each event has its own. */
@@ -109,7 +107,6 @@ export function documentedPath(family: Family, event: string): string {
   return paths[place] ?? paths[0]!;
 }
 
-/** Caches the results by the argument. */
 export function cached<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const values = new WeakMap<Key, Value>();
   return (key) => {
@@ -122,7 +119,6 @@ export function cached<Key extends object, Value>(make: (key: Key) => Value): (k
   };
 }
 
-/** The names of fields by their aliases. */
 export const aliasesOf = cached(
   ({ fields }: Family) =>
     new Map(
@@ -130,7 +126,6 @@ export const aliasesOf = cached(
     ),
 );
 
-/** The field that has this name, or alias, in callbacks. */
 export function fieldNamed(family: Family, name: string): Field | undefined {
   const ownName = aliasesOf(family).get(name) ?? name;
   return Object.hasOwn(family.fields, ownName) ? family.fields[ownName] : undefined;

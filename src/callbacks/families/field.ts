@@ -105,14 +105,12 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds;
 
-/** The type of a field's values in callbacks. */
 export type ValueOf<K extends KindName> = z.infer<(typeof kinds)[K]['schema']>;
 
 // Times without meaning fit too: they are dropped once the time of the event is known.
 const actionTimeSchema = schema<Numeric>((value) => readTime(value) !== undefined);
 const scalarSchema = z.custom<unknown>((value) => !isContainer(value));
 
-/** The schema of a field's values. */
 export function schemaOf({ kind, isActionTime, personal }: Field): z.ZodType {
   if (isActionTime) return actionTimeSchema;
   return kind === 'untyped' && personal === false ? scalarSchema : kinds[kind].schema;

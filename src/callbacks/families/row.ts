@@ -11,7 +11,6 @@ interface ColumnOf {
   nested: unknown;
 }
 
-/** A row of a family's table. */
 export type RowOf<F> = F extends { fields: infer Fields extends Record<string, Field>; key?: infer Key }
   ? { [K in keyof Fields]: ColumnOf[Fields[K]['kind']] | (K extends Key ? never : null) } & {
       business_id: string;

@@ -128,12 +128,10 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]) {
     host: e.HOST,
     port: e.PORT,
     role: e.ROLE,
-    /** A folder with handlers; undefined: there are none. */
     handlers: e.HANDLERS,
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,
-    /** Without a connection pooler. */
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
     /** A standby that pages, downloads and `receiver sql` read; undefined: they read the primary. */
     reportDatabaseUrl: e.REPORT_DATABASE_URL,
@@ -183,7 +181,6 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]) {
     reconcile: e.RECONCILE ? { days: e.RECONCILE } : undefined,
     /** The feed of changes; undefined: off. A public token reads no personal columns. */
     changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
-    /** A name of the IANA time zone database. */
     reportTimezone: e.REPORT_TIMEZONE,
     /** Limits of the console's downloads. The patients of all rows are in one entry of the access log. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000, maxRows: 500_000 },

@@ -40,7 +40,6 @@ const takingsBy = (
   leadsWithBusiness: true,
   range: 'this_month',
 });
-/** A column that leads to the record of a family. */
 const toRecord = (column: string, family: string, key: string): Links => ({
   [column]: (row) =>
     row[key] ? recordHref(family || row.family!, row.business_id ?? '', row[key]) : undefined,

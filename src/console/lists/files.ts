@@ -16,7 +16,6 @@ interface Format {
   writer: (columns: readonly ViewColumn[], sheet: string, aliases: Aliases) => Writer;
 }
 
-/** What is selected, in words. */
 export function describeSelection({ list, entered, from, to }: ListQuery, aliases: Aliases): string {
   const { business, clinic, doctor } = entered;
   const names = Object.entries({ business, clinic, doctor }).map(

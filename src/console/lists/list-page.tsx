@@ -17,7 +17,6 @@ interface ListPageProps {
   /** Above the totals. */
   above?: ComponentChildren;
   rows: readonly ListRow[];
-  /** The totals of all matching rows. */
   totals: Totals;
   ages: readonly ListRow[] | undefined;
   /** How much more or less was collected, and in place of what. */
@@ -84,7 +83,6 @@ const pagesBeside: Record<string, readonly (readonly [name: string, path: string
 interface TabsProps {
   group: string;
   entered: Values;
-  /** The name of the open tab. */
   current: string;
 }
 

@@ -44,7 +44,6 @@ export interface ListQuery {
   businesses: readonly string[];
 }
 
-/** The columns of a list that the user may see. */
 export function columnsOf({ list, isPersonal, businesses, entered }: ListQuery): ViewColumn[] {
   const isOne =
     businesses.length < 2 || entered.business || list.groupBy || !list.places.includes('business');
@@ -55,7 +54,6 @@ export function columnsOf({ list, isPersonal, businesses, entered }: ListQuery):
     .map((column) => (list.isUnsummed ? { ...column, summed: false } : column));
 }
 
-/** The columns of its file for programs. */
 export function fileColumnsOf(query: ListQuery): ViewColumn[] {
   const columns = [...columnsOf(query), ...query.list.also.map(viewColumn)];
   const own = columns.filter(({ personal }) => query.isPersonal || !personal);
@@ -118,11 +116,9 @@ export function queryRows(
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
-/** Reads a page of a list. */
 export const readPage = (db: Db, query: ListQuery, offset: number) =>
   read(db, queryRows(query, fileColumnsOf(query), { limit: pageRows, offset }));
 
-/** Reads all rows of a list that has groups. */
 export const readGroups = (db: Db, query: ListQuery) =>
   read(db, queryRows(query, columnsOf(query), { limit: maxCounted }));
 
@@ -147,7 +143,6 @@ export async function readTotals(db: Db, query: ListQuery): Promise<Totals> {
   return totals!.rows > maxCounted ? { ...totals!, sums: {} } : totals!;
 }
 
-/** The totals of groups. */
 export function addUp(query: ListQuery, groups: readonly ListRow[]): Totals {
   const summed = columnsOf(query).filter((column) => column.summed);
   const sums = summed.map(({ name }) => [name, sumOf(groups, (row) => Number(row[name] ?? 0)).toFixed(2)]);
@@ -179,11 +174,9 @@ function summaryOf({ subjects }: List, source: RawBuilder<unknown>, maxRows: num
       array(select distinct s from (${all}) as named where s is not null) end as patients ${source}`;
 }
 
-/** Whose rows a download has. */
 export const querySummary = (query: ListQuery, maxRows: number) =>
   summaryOf(query.list, matching(query), maxRows);
 
-/** Whose rows a page of a list has. */
 export async function readPatients(db: Db, list: List, rows: readonly ListRow[]): Promise<string[]> {
   const ids = rows.map(({ patient_id = null, delivery_id = null }) => ({ patient_id, delivery_id }));
   const source = sql`from jsonb_to_recordset(${JSON.stringify(ids)}::jsonb) as shown(patient_id text, delivery_id text)`;

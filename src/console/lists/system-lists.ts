@@ -11,12 +11,10 @@ import { hrefTo, recordHref } from '../ui/context.ts';
 import { defineList, type List } from './list.ts';
 import { actions, describeDetails, reasons } from './wording.ts';
 
-/** What people call the records of each family. */
 export const titlesOf = (families: readonly Family[]) =>
   Object.fromEntries(families.map((family) => [family.name, titled(titleOf(family))]));
 export const familyTitles = titlesOf(families);
 
-/** The message that an entry of the access log names. */
 function messageHref(details: string): string | undefined {
   const { delivery, quarantine } = JSON.parse(details);
   if (uuid.test(delivery)) return hrefTo(`/callbacks/${delivery}`);

@@ -2,7 +2,6 @@ import type { QuarantineReason } from '../../callbacks/rejection.ts';
 import { formatDay, isDay } from '../../common/days.ts';
 import { words } from '../../common/words.ts';
 
-/** Why a message was rejected. */
 export const reasons = {
   not_json: 'Not JSON',
   unsupported_media: 'Not sent as JSON in UTF-8',

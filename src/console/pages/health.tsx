@@ -13,7 +13,6 @@ const states = { fail: 'Broken', warn: 'To look at', ok: 'Fine' };
 
 type Session = Awaited<ReturnType<typeof listSessions>>[number];
 
-/** What works and what does not, and who is signed in. */
 export const health: Page = (routes, core) => {
   const { db, read, logAccess } = core;
   routes.get('/health', 'viewer', async (_req, res) => {

@@ -29,7 +29,6 @@ interface Message {
   title: string;
   state: ComponentChildren;
   facts: Record<string, ComponentChildren>;
-  /** Its entry in the access log. */
   entry: Omit<Access, 'actor'>;
   /** Undefined: it may not be tried again. */
   again: string | undefined;
@@ -189,7 +188,6 @@ function describeRejected(message: Quarantined): Message {
   };
 }
 
-/** What people call the records of a family. */
 export const titleOf = (family: string): string => familyTitles[family] ?? titled(family);
 
 const describeFault = ({ path, message }: FieldError): string =>
@@ -198,7 +196,6 @@ const describeFault = ({ path, message }: FieldError): string =>
     .replace(/^data\//, '')
     .replaceAll('/', '.')} ${message}`.trim();
 
-/** What is wrong with a message, in a line. */
 export function describeFaults({ reason, errors }: Pick<Cause, 'reason' | 'errors'>): string {
   const [first, ...others] = errors;
   if (!first) return reason ? reasons[reason] : '';

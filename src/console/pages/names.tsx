@@ -16,7 +16,6 @@ import { Moment, Nothing, titled } from '../ui/values.tsx';
 
 const path = '/names';
 
-/** Names for the ids of businesses, clinics and doctors. */
 export const names: Page = (routes, { db, read, logAccess }) => {
   routes.get(path, 'viewer', async (_req, res) =>
     sendPage(res, 'Names', <Names ids={await read(listIds)} />),

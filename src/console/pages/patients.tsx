@@ -87,7 +87,6 @@ export const patients: Page = (routes, core) => {
 /** The id alone, behind its kind and its business. */
 const idOf = (subject: string) => subject.replace(/^p:(partner:[^:]*|[^:]*):/, '');
 
-/** The lists of a patient's records. */
 const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'booked', 'papers'] as const;
 type Records = Record<(typeof listNames)[number], ListRow[]>;
 
@@ -116,7 +115,6 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
 interface PatientProps {
   subjects: readonly string[];
   patient: privacy.Profile;
-  /** The address of the patient's page. */
   address: string;
 }
 

@@ -170,7 +170,6 @@ const placeFields: Record<AliasKind, readonly string[]> = {
   doctor: ['doctor_id', 'doctor_oid', 'docid'],
 };
 
-/** What each callback did, in a sentence. */
 function History({ family, record: { versions, isComplete }, changes, isPersonal }: BodyProps) {
   const changeOf = new Map(changes.map((change) => [change.delivery, change]));
   return (

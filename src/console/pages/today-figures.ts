@@ -12,7 +12,6 @@ import {
   textArray,
 } from '../lists/query.ts';
 
-/** What was collected on a day. */
 export interface Collected {
   /** Null: nothing came or went back. */
   whole: number | null;

@@ -13,9 +13,7 @@ export interface Visit {
   /** The hash of its cookie. */
   session: Buffer;
   timezone: string;
-  /** The address of a patient's page. */
   patientHref: (subjects: readonly string[]) => string;
-  /** Names of ids. */
   aliases: Aliases;
   /** The number of callbacks that failed or were rejected. */
   problems: number;

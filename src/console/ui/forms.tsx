@@ -38,7 +38,6 @@ export function Hidden({ values }: { values: Values }) {
   return filled.map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />);
 }
 
-/** A field of a form. */
 export interface FormField {
   name: string;
   label: string;

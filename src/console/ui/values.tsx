@@ -50,7 +50,6 @@ const tones = {
   bad: ['unpaid', 'failed', 'rejected', 'no_show', 'fail'],
 };
 
-/** A state as a short coloured word. */
 export function Badge({ state, children }: { state: string; children?: ComponentChildren }) {
   const [tone = ''] = Object.entries(tones).find(([, states]) => states.includes(state)) ?? [];
   return <span class={`badge ${tone}`}>{children ?? titled(state)}</span>;
@@ -81,7 +80,6 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   );
 }
 
-/** The few numbers that a page is about, large. */
 export function Sums({ sums }: { sums: readonly { value: ComponentChildren; label: ComponentChildren }[] }) {
   return (
     <ul class="sums">
@@ -117,12 +115,10 @@ interface ValueProps {
   kind: ColumnKind;
   name: string;
   value: string;
-  /** What it is called. */
   text?: string;
   href?: string | undefined;
 }
 
-/** A value by the kind of its column. */
 export function Value({ kind, name, value, text = value, href }: ValueProps) {
   const shown = () => {
     if (isAliasKind(kind)) return <Named kind={kind} id={value} />;

@@ -193,7 +193,6 @@ export async function readStored(
   return new Map(rows.map((delivery) => [delivery.id, delivery]));
 }
 
-/** Stores reduced callbacks in place of their originals. */
 async function storeReduced(client: pg.ClientBase, reductions: readonly ReductionWithBody[]): Promise<void> {
   if (reductions.length === 0) return;
   const rows = reductions.map(({ delivery, copy, erasure, ownerHashes, isStored }) => {

@@ -10,7 +10,6 @@ interface GroupCommitOptions<Item, Result> {
   /** Commits all items or, when it throws, none. @returns a result for each, in order */
   commit: (items: Item[]) => Promise<Result[]>;
   weigh: (item: Item) => number;
-  /** The weight of one commit. */
   maxWeight: number;
   maxItems: number;
   /** Beyond these, `append` throws Overloaded. */

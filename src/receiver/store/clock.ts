@@ -8,7 +8,6 @@ const maxRoundTripMs = 5_000;
 
 /** PostgreSQL's clock, in milliseconds since 1970; undefined: not known. */
 export interface DatabaseClock {
-  /** By the last reading. */
   now: () => number | undefined;
   /** Unless it was read a moment ago. Never throws. */
   refresh: () => Promise<void>;

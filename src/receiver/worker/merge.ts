@@ -55,7 +55,6 @@ interface WaitingRecord extends RecordOfFamily {
   ids: string[];
 }
 
-/** Why nothing was merged. */
 interface MergeFault {
   /**
    * `busy`: others merge; `foreign`: the tables are made for other families; `family`: a statement, a right or the state of a

@@ -165,7 +165,6 @@ function firstJobs(jobs: readonly WaitingJob[]): WaitingJob[] {
   return first;
 }
 
-/** A delivery that is not applied. */
 interface WaitingState {
   id: string;
   error: string | null;
