@@ -98,13 +98,14 @@ async function sendTo(core: Core, id: string, transport: Transport, signal: Abor
 
 /**
  * Sends changes of different records at once, those of one record one after the other, and none behind one that is not
- * accepted. @returns how many were accepted, up to the first that was not
+ * accepted. @returns how many were accepted, up to the first that was not @throws the first error, when no call goes on
  */
 export async function sendInOrder(
   changes: readonly Change[],
   send: (change: Change, n: number) => Promise<boolean>,
 ): Promise<number> {
   let [next, end] = [0, changes.length];
+  const errors: unknown[] = [];
   const sent = new Map<string, Promise<void>>();
   const sendNext = async () => {
     while (next < end) {
@@ -114,13 +115,15 @@ export async function sendInOrder(
       const previous = sent.get(record);
       const sending = (async () => {
         await previous;
-        if (n < end && !(await send(change, n))) end = Math.min(end, n);
+        const isSent = n < end && (await send(change, n).catch((error) => void errors.push(error)));
+        if (!isSent) end = Math.min(end, n);
       })();
       sent.set(record, sending);
       await sending;
     }
   };
   await Promise.all(Array.from({ length: maxRequests }, sendNext));
+  if (errors.length > 0) throw errors[0];
   return end;
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Change } from '../../src/feed/read-changes.ts';
 import { sendInOrder } from '../../src/feed/send.ts';
+import { until } from '../support/until.ts';
 
 it('changes are sent in order for their record, eight at once, none behind a failure, under any order of answers', async () => {
   const changes = fc.array(fc.record({ id: fc.nat(25), isAccepted: fc.nat(14).map((n) => n > 0) }), {
@@ -31,4 +32,30 @@ it('changes are sent in order for their record, eight at once, none behind a fai
     }),
     { numRuns: 300 },
   );
+});
+
+it('an error ends the taking of changes, and is thrown once what was begun has ended', async () => {
+  const rows = Array.from({ length: 20 }, (_, n) => ({
+    family: 'receipt',
+    business_id: 'b',
+    record_id: `${n}`,
+  }));
+  const begun: number[] = [];
+  const endings: (() => void)[] = [];
+  let thrown: unknown;
+  const sending = sendInOrder(rows as Change[], async (_change, n) => {
+    begun.push(n);
+    if (n === 3) throw new Error('the database is away');
+    await new Promise<void>((resolve) => endings.push(resolve));
+    if (n === 5) throw new Error('a later one');
+    return true;
+  }).catch((error) => {
+    thrown = error;
+  });
+  await until(() => begun.length >= 8);
+  await new Promise(setImmediate);
+  expect([begun.length, thrown]).toEqual([8, undefined]);
+  for (const end of endings) end();
+  await sending;
+  expect([begun.length, thrown]).toEqual([8, new Error('the database is away')]);
 });
