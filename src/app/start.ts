@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { InvalidConfiguration, takesCallbacks } from '../common/config/config.ts';
 import type { Environment } from '../common/config/variables.ts';
-import { createLog, endLog, type Log, printWithLog } from '../common/log.ts';
+import { createLog, describeThrown, endLog, type Log, printWithLog } from '../common/log.ts';
 import { print } from '../common/terminal.ts';
 import { greeting, provideAdminToken } from './greeting.ts';
 import { migrateService, type RunningService, readService, type Service, startService } from './service.ts';
@@ -24,7 +24,8 @@ export function addStartCommands(
       process.once('uncaughtException', (error) => {
         // Later errors are consequences, and must not cut the log.
         process.on('uncaughtException', () => {});
-        log.error({ err: error }, 'unexpected error; the receiver stops');
+        const about = service.config.role === 'handlers' ? describeThrown(error) : { err: error };
+        log.error(about, 'unexpected error; the receiver stops');
         void exit(1);
       });
       const signal = abortOnSignal(log);

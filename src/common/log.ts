@@ -76,6 +76,19 @@ function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
+/** What a handler throws, without its texts: they may have anything of a record, as may all of what is no error. */
+export function describeThrown(thrown: unknown) {
+  // The code of a DOMException, such as a time-out, is a number of the DOM.
+  const isOfDom = thrown instanceof DOMException;
+  const error: { code?: unknown } & Partial<Error> = isOfDom || thrown instanceof Error ? thrown : {};
+  const { name, code, message = '', stack = '' } = error;
+  const word = (value: unknown) =>
+    typeof value === 'object' ? undefined : /^[\w.-]{1,60}$/.exec(String(value ?? ''))?.[0];
+  // A message may have several lines.
+  const at = /^ +at .*:\d+:\d+\)?$/m.exec(stack.replace(message, ''))?.[0].trim();
+  return { type: word(name) ?? 'unknown error', code: isOfDom ? undefined : word(code), at };
+}
+
 /** Fields that tell a line from others of its message. They have few values, and none is chosen by a sender. */
 type Kind = Record<string, string | number | undefined>;
 

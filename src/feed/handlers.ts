@@ -1,4 +1,4 @@
-import type { Log } from '../common/log.ts';
+import { describeThrown, type Log } from '../common/log.ts';
 import { withDeadline, withTimeout } from '../common/timeouts.ts';
 import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
@@ -71,15 +71,10 @@ function createTransport(core: Core, handlers: readonly Handler[]): Transport {
         });
         return { outcome: done };
       } catch (error) {
-        const thrown = Object(error) as { name?: string; code?: unknown; stack?: string };
-        const { name = 'unknown error', stack = '' } = thrown;
-        // That of a time-out is a number of the DOM.
-        const code = error instanceof DOMException ? undefined : thrown.code;
-        // Its text may have anything of the record.
-        if (!signal.aborted)
-          log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');
+        const thrown = describeThrown(error);
+        if (!signal.aborted) log.warn(thrown, 'a handler has failed');
         await ended(call, timeoutOf(handler), log);
-        return { outcome: String(code ?? name).slice(0, 60) };
+        return { outcome: thrown.code ?? thrown.type };
       }
     },
   };

@@ -203,6 +203,15 @@ it('a handler that throws, hangs or ends its process gets every change in order,
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
+it('an error that nobody awaits is logged without its text, and the handlers start again', async () => {
+  const way = `if (!existsSync(marks)) { writeFileSync(marks, ''); void Promise.reject(new TypeError('550 <asha@example.org>')); await new Promise(() => {}); }`;
+  const { service, calls } = await start({ 'a.mjs': handler('a', way) });
+  await sendReceipt(service.url, 1);
+  await until(async () => (await calls()).length === 1);
+  expect(service.output()).toMatch(/"type":"TypeError","at":"at .*a\.mjs:.*unexpected error/);
+  expect(service.output()).not.toContain('asha');
+});
+
 it('a handler begins with its first start, or where a command says, and is paused by one', async () => {
   const HANDLERS = { 'a.mjs': handler('a', '') };
   const env = { DATABASE_URL: database.url };

@@ -1,3 +1,4 @@
+import { createLog } from '../../src/common/log.ts';
 import type { Handler } from '../../src/feed/handler.ts';
 import { handlersTask } from '../../src/feed/handlers.ts';
 import type { Core } from '../../src/receiver/feature.ts';
@@ -92,6 +93,13 @@ it('a stop in the middle of a call leaves it to the next process, at once and un
 it.each([
   ['a time-out', 100, () => new Promise(() => {}), 'TimeoutError'],
   ['a text', 60_000, () => Promise.reject('of a record'), 'unknown error'],
+  ['a record', 60_000, () => Promise.reject({ name: 'Asha Rao', code: '+91 98765 43210' }), 'unknown error'],
+  [
+    'a code that is a text',
+    60_000,
+    () => Promise.reject(Object.assign(new Error(), { code: 'of a record' })),
+    'Error',
+  ],
   ['a number as its code', 60_000, () => Promise.reject(Object.assign(new Error(), { code: 404 })), '404'],
 ])('the outcome says what a handler has failed by: %s', async (_, timeoutMs, run, outcome) => {
   const core = open();
@@ -108,4 +116,19 @@ it.each([
   await change(core, 1);
   await failedTimes(1);
   expect(await state()).toMatchObject({ outcome });
+});
+
+it('the log has the place of what a handler throws, and nothing of its texts', async () => {
+  const lines: string[] = [];
+  const core = { ...open(), log: createLog('warn', { write: (line) => lines.push(line) }) };
+  const error = new Error('550 refused\n    at Asha Rao (asha@example.org:1:1)');
+  startHandler(core, async () => {
+    throw Object.assign(error, { name: 'Asha Rao', code: '+91 98765 43210' });
+  });
+  await isRegistered();
+  await change(core, 1);
+  await failedTimes(1);
+  expect(lines.join('')).toContain('"type":"unknown error","at":"at ');
+  expect(lines.join('')).toMatch(/handlers\.test\.ts:\d+/);
+  expect(lines.join('')).not.toMatch(/asha|98765|refused/i);
 });
