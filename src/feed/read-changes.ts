@@ -4,6 +4,7 @@ import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { subjectsOf } from '../callbacks/subjects.ts';
 import { dayMs } from '../common/days.ts';
 import type { Core } from '../receiver/feature.ts';
+import { checkFamilies } from '../receiver/gate/gate.ts';
 import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
@@ -84,7 +85,7 @@ export async function findPosition(
  * columns after an entry of the access log. Merges take positions under their lock, so a reader that sees a position sees
  * all before it, and a later statement sees at least as much.
  *
- * @throws the error of the database, or of the access log
+ * @throws OtherFamilies: records of a family that is not known would be gone; the error of the database, or of the access log
  */
 export async function readPage(
   core: Core,
@@ -92,6 +93,7 @@ export async function readPage(
   actor: Actor,
   { epoch, head, headAt, after, limit }: FeedHead & { after: number; limit: number },
 ): Promise<ChangesPage> {
+  await checkFamilies(core.pool, core.families);
   const { families, business_id, is_public: isPublic } = selection;
   const selected = await core.db
     .selectFrom('receiver.changes')

@@ -3,6 +3,7 @@ import { createChangesRoute } from '../../src/feed/changes-route.ts';
 import { trimChanges } from '../../src/feed/read-changes.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
+import { fingerprintOf } from '../../src/receiver/store/migrate.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { deliveryOf, receiptOf } from '../support/intake.ts';
@@ -215,6 +216,17 @@ it('a token that is wrong or missing is 401, and without configured tokens there
     expect(text).not.toContain(token);
   }
   expect((await (await serve(openCore(database, { changes: undefined })))()).status).toBe(404);
+});
+
+it('a process whose families are not those of the tables passes over no change', async () => {
+  const core = openCore(database);
+  await change(core, 1);
+  const read = await serve(core);
+  const fingerprint = `update receiver.settings set value = $1 where name = 'families'`;
+  await database.rows(fingerprint, ['of another version']);
+  expect((await read()).status).toBe(503);
+  await database.rows(fingerprint, [fingerprintOf(core.families)]);
+  expect((await read()).changes).toHaveLength(1);
 });
 
 it('of old changes the newest of each record stays', async () => {
