@@ -1,10 +1,11 @@
-import { type Selectable, sql } from 'kysely';
+import { type Selectable, sql, type UpdateObject } from 'kysely';
 import type { Check, Core } from '../receiver/feature.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { lastPosition, readHead } from './read-changes.ts';
 
 export type Destination = Selectable<Tables['receiver.destinations']>;
+type Values = UpdateObject<Tables, 'receiver.destinations'>;
 type NewDestination = Pick<Destination, 'id' | 'url' | 'families' | 'business_id' | 'is_public' | 'secret'>;
 
 /** In front of the name of a handler: such a destination has no address. */
@@ -83,19 +84,28 @@ export const take = (core: Core, id: string, leaseMs: number): Promise<Destinati
 
 const notLeased = { next_at: atOnce, is_leased: false };
 
-/** Makes it due as it was taken: nothing was sent. */
-export const release = (db: Db, { id, position }: Destination) =>
-  update(db, id).set(notLeased).where('position', '=', position).execute();
+/** Makes it due, unless another process has taken it since: the driver reads times in milliseconds. */
+export const release = (db: Db, { id, next_at }: Destination) =>
+  update(db, id)
+    .set(notLeased)
+    .where(sql<boolean>`date_trunc('milliseconds', next_at) = ${next_at}`)
+    .execute();
 
-/** Makes it due. @returns false where it has moved since: by another process, or a command that has skipped a change */
-export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
-  const values = { position: String(next), outcome, attempts: 0, failing_since: null, ...notLeased };
-  const moved = await update(db, id)
+/** @returns false where it has moved since: by another process, or a command. Then nobody keeps it. */
+async function save(db: Db, destination: Destination, values: Values) {
+  const { numUpdatedRows } = await update(db, destination.id)
     .set(values)
-    .where('position', '=', position)
+    .where('position', '=', destination.position)
     .where(isSoonOnDisk)
     .executeTakeFirst();
-  return moved.numUpdatedRows === 1n;
+  if (numUpdatedRows === 0n) await release(db, destination);
+  return numUpdatedRows === 1n;
+}
+
+/** Makes it due. @returns false where it has moved since */
+export function moveTo(db: Db, destination: Destination, next: number, outcome: string | null) {
+  const values = { position: String(next), outcome, attempts: 0, failing_since: null, ...notLeased };
+  return save(db, destination, values);
 }
 
 /** Records that the change after a position was not accepted: it is sent again later, unless this pauses the destination. */
@@ -116,7 +126,7 @@ export async function recordFailure(
     paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
       when failing_since < ${later(-maxFailingMs)} then 'failing' end)`,
   };
-  await update(db, destination.id).set(values).where('position', '=', destination.position).execute();
+  await save(db, destination, values);
 }
 
 export const checkDestinations = async (core: Core): Promise<Check[]> =>

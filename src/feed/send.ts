@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { pause, retryAfterMs, withDeadline } from '../common/timeouts.ts';
 import type { Core } from '../receiver/feature.ts';
+import { OtherFamilies } from '../receiver/store/errors.ts';
 import {
   type Attempt,
   type Destination,
@@ -61,38 +62,49 @@ export async function sendChanges(core: Core, transport: Transport, signal: Abor
 async function sendTo(core: Core, id: string, transport: Transport, signal: AbortSignal): Promise<void> {
   const { db, log } = core;
   const { webhookPageMs } = core.config.times;
+  const actor = { id: 'destination', name: id };
   for (let isMore = true; isMore && !signal.aborted; ) {
     const deadline = performance.now() + webhookPageMs;
     const destination = await take(core, id, leaseMs(core, transport));
     if (!destination) return;
-    // What was not accepted is sent again alone.
-    const limit = destination.attempts > 0 ? 1 : maxChanges;
-    const range = { ...(await readHead(db)), after: Number(destination.position), limit };
-    const { changes, next, more } = await readPage(core, destination, { id: 'destination', name: id }, range);
-    const attempts: Attempt[] = [];
-    const count = await sendInOrder(changes, async (change, n) => {
-      // The record may have been erased since it was read.
-      if (signal.aborted || performance.now() > deadline) return false;
-      const attempt = await transport.deliver(destination, change, signal);
-      const accepted = isAccepted(attempt.outcome);
-      if (accepted || !signal.aborted) attempts[n] = attempt;
-      return accepted;
-    });
-    const change = changes[count];
-    const position = change ? Number(change.position) - 1 : next;
-    const failure = attempts[count];
-    if (change && failure) {
-      const about = { destination: id, family: change.family, record: change.record_id };
-      const { outcome } = failure;
-      log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a change was not accepted');
-      return recordFailure(core, destination, position, failure);
+    try {
+      // What was not accepted is sent again alone.
+      const limit = destination.attempts > 0 ? 1 : maxChanges;
+      const range = { ...(await readHead(db)), after: Number(destination.position), limit };
+      const { changes, next, more } = await readPage(core, destination, actor, range);
+      const attempts: Attempt[] = [];
+      const count = await sendInOrder(changes, async (change, n) => {
+        // The record may have been erased since it was read.
+        if (signal.aborted || performance.now() > deadline) return false;
+        const attempt = await transport.deliver(destination, change, signal);
+        const accepted = isAccepted(attempt.outcome);
+        if (accepted || !signal.aborted) attempts[n] = attempt;
+        return accepted;
+      });
+      const change = changes[count];
+      const position = change ? Number(change.position) - 1 : next;
+      const failure = attempts[count];
+      if (change && failure) {
+        const about = { destination: id, family: change.family, record: change.record_id };
+        const { outcome } = failure;
+        log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a change was not accepted');
+        return void (await recordFailure(core, destination, position, failure));
+      }
+      if (change && count === 0) {
+        if (signal.aborted) return void (await release(db, destination));
+        throw new Error('The database is too slow to send what it has');
+      }
+      const outcome = attempts[count - 1]?.outcome ?? destination.outcome;
+      isMore = (await moveTo(db, destination, position, outcome)) && (more || change !== undefined);
+    } catch (error) {
+      // A process that knows the families of the tables may send at once.
+      const saving =
+        error instanceof OtherFamilies
+          ? release(db, destination)
+          : recordFailure(core, destination, Number(destination.position), { outcome: 'database error' });
+      await saving.catch(() => {});
+      throw error;
     }
-    if (change && count === 0) {
-      if (signal.aborted) return void (await release(db, destination));
-      throw new Error('The database is too slow to send what it has');
-    }
-    const outcome = attempts[count - 1]?.outcome ?? destination.outcome;
-    isMore = (await moveTo(db, destination, position, outcome)) && (more || change !== undefined);
   }
 }
 

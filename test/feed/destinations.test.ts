@@ -8,6 +8,7 @@ import { addDestinationsCommand } from '../../src/feed/commands.ts';
 import { checkDestinations, findDue } from '../../src/feed/destinations.ts';
 import { sendWebhooks } from '../../src/feed/send.ts';
 import type { Core } from '../../src/receiver/feature.ts';
+import { fingerprintOf } from '../../src/receiver/store/migrate.ts';
 import { seededRandom } from '../../src/sandbox/random.ts';
 import { closeLater } from '../support/close-later.ts';
 import { createCopy, whileLocked } from '../support/database.ts';
@@ -303,6 +304,59 @@ it('a waiting change is logged and sent as the record is then, with one id for a
   expect(others.at(-1)!.id).not.toBe(first!.id);
   const entries = await database.rows(`select rows from access_log where actor_name = '${id}'`);
   expect(entries).toEqual(endpoint.requests.map(() => ({ rows: 1 })));
+});
+
+it('a page that a database error ends is sent again soon, and the check says so', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  await add(core, endpoint);
+  await change(core, 1, { name: 'Asha' });
+  await database.rows('alter table access_log rename to gone');
+  send(core);
+  const check = async () => (await checkDestinations(core))[0]!;
+  const failed = { status: 'warn', detail: 'The last attempt: database error' };
+  await until(async () => (await state()).outcome !== null, 20_000);
+  expect(await check()).toMatchObject(failed);
+  await database.rows('alter table gone rename to access_log');
+  await until(() => endpoint.accepted.length === 1);
+});
+
+it('a process whose families are not those of the tables leaves a destination to others', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  const id = await add(core, endpoint);
+  await change(core, 1);
+  const fingerprint = `update receiver.settings set value = $1 where name = 'families'`;
+  await database.rows(fingerprint, ['of another version']);
+  const lines: object[] = [];
+  const stop = send({
+    ...core,
+    log: { ...core.log, limited: (...line: object[]) => lines.push(line) } as never,
+  });
+  await until(() => lines.length > 0);
+  await stop();
+  expect([await findDue(core), (await state()).attempts]).toEqual([[id], 0]);
+  await database.rows(fingerprint, [fingerprintOf(core.families)]);
+  send(core);
+  await until(() => endpoint.accepted.length === 1);
+});
+
+it('a command that sends from the beginning while a change is sent delays nothing', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  const id = await add(core, endpoint);
+  await change(core, 1);
+  send(core);
+  await until(async () => (await state()).outcome === '200');
+  for (const status of [200, 503]) {
+    const respondTo = hold(endpoint, endpoint.requests.length + 1);
+    await change(core, 2, { net_amount: status });
+    await until(() => respondTo.size === 1);
+    await run(core, 'resume', id, '--from', 'beginning');
+    respondTo.get('2')!(status);
+    const all = await positions(database);
+    await until(async () => (await state()).position === all.at(-1), 20_000);
+  }
 });
 
 it('a copy of the database sends nothing until its destinations are confirmed', async () => {
