@@ -1,4 +1,4 @@
-import { type Selectable, sql, type UpdateObject } from 'kysely';
+import { type RawBuilder, type Selectable, sql, type UpdateObject } from 'kysely';
 import type { Check, Core } from '../receiver/feature.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
@@ -27,7 +27,7 @@ export const here = ({ config }: Core) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
 const atOnce = sql<Date>`'-infinity'`;
-const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+const later = (ms: number | RawBuilder<number>) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 const isDue = (core: Core) => sql<boolean>`paused is null and place = ${here(core)} and next_at <= now()`;
 
 // A process that is there takes up the next change at once.
@@ -115,13 +115,16 @@ export async function recordFailure(
   position: number,
   { outcome, retryAfterMs = 0 }: Attempt,
 ): Promise<void> {
-  const pauseMs = times.webhookPauseMs * 2 ** destination.attempts * (0.75 + Math.random() / 2);
+  const firstMs = times.webhookPauseMs * (0.75 + Math.random() / 2);
+  // The number of the row: a command may have set it back since.
+  const pauseMs = sql<number>`
+    least(greatest(${firstMs} * 2 ^ least(attempts, 30), ${retryAfterMs}), ${times.maxWebhookPauseMs}::float8)`;
   const values = {
     position: String(position),
     outcome,
-    attempts: destination.attempts + 1,
+    attempts: sql<number>`attempts + 1`,
     failing_since: sql<Date>`coalesce(failing_since, now())`,
-    next_at: later(Math.min(Math.max(pauseMs, retryAfterMs), times.maxWebhookPauseMs)),
+    next_at: later(pauseMs),
     is_leased: false,
     paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
       when failing_since < ${later(-maxFailingMs)} then 'failing' end)`,

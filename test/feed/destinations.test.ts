@@ -359,6 +359,23 @@ it('a command that sends from the beginning while a change is sent delays nothin
   }
 });
 
+it('a resume while a change is sent counts its failures anew', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  const id = await add(core, endpoint);
+  const respondTo = hold(endpoint, 1);
+  await change(core, 1);
+  await database.rows('update receiver.destinations set attempts = 20');
+  send(core, { webhookPauseMs: 60_000, maxWebhookPauseMs: dayMs });
+  await until(() => respondTo.size === 1);
+  await run(core, 'pause', id);
+  await run(core, 'resume', id);
+  respondTo.get('1')!(503);
+  await until(async () => (await state()).outcome === '503');
+  const pauses = `select attempts, next_at < now() + interval '2 minutes' as "isShort" from receiver.destinations`;
+  expect(await database.rows(pauses)).toEqual([{ attempts: 1, isShort: true }]);
+});
+
 it('a copy of the database sends nothing until its destinations are confirmed', async () => {
   const original = openCore(database, { publicUrl: 'https://receiver.example.org' });
   const [endpoint, own] = [await startEndpoint(), await startEndpoint()];
