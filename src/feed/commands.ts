@@ -10,6 +10,7 @@ import {
   here,
   listDestinations,
   moveTo,
+  processEnded,
   update,
 } from './destinations.ts';
 import { familiesInFeed, readHead, readPage } from './read-changes.ts';
@@ -107,6 +108,10 @@ const remove: Action = ({ db }, { id }) =>
 
 async function skip(core: Core, destination: Destination): Promise<void> {
   if (destination.attempts === 0) throw new Error('There is no change that it has not accepted');
+  if (destination.attempts === 1 && destination.outcome === processEnded)
+    throw new Error(
+      'Which change ended its process is not known before the next attempt, which has one alone',
+    );
   const range = { ...(await readHead(core.db)), after: Number(destination.position), limit: 1 };
   // Nothing personal is read, so the access log has no entry of it.
   const selection = { ...destination, is_public: true };

@@ -11,6 +11,9 @@ type NewDestination = Pick<Destination, 'id' | 'url' | 'families' | 'business_id
 /** In front of the name of a handler: such a destination has no address. */
 export const handlerPrefix = 'handler:';
 
+/** The outcome where that of an attempt is not known. */
+export const processEnded = 'its process ended';
+
 const hourMs = 3_600_000;
 /** How long a destination fails before it is paused. */
 const maxFailingMs = 72 * hourMs;

@@ -4,7 +4,7 @@ import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
-import { addDestination, handlerPrefix, recordFailure, update } from './destinations.ts';
+import { addDestination, handlerPrefix, processEnded, recordFailure, update } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
 import type { Change } from './read-changes.ts';
 import { done, sendChanges, type Transport } from './send.ts';
@@ -48,7 +48,7 @@ async function recordInterrupted(core: Core, { ids }: Transport): Promise<void> 
     .where('is_leased', '=', true)
     .execute();
   for (const destination of leased)
-    await recordFailure(core, destination, Number(destination.position), { outcome: 'its process ended' });
+    await recordFailure(core, destination, Number(destination.position), { outcome: processEnded });
 }
 
 function createTransport(core: Core, handlers: readonly Handler[]): Transport {

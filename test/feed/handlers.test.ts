@@ -1,9 +1,11 @@
 import { createLog } from '../../src/common/log.ts';
+import { addDestinationsCommand } from '../../src/feed/commands.ts';
 import type { Handler } from '../../src/feed/handler.ts';
 import { handlersTask } from '../../src/feed/handlers.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { change, openCore } from './support.ts';
 
@@ -88,6 +90,38 @@ it('a stop in the middle of a call leaves it to the next process, at once and un
   await until(() => versions.length === 2);
   expect(versions[1]).toBe(versions[0]);
   await until(async () => (await state())?.outcome === 'done');
+});
+
+it('the first change is called alone, then at most twice as many each time', async () => {
+  const core = open();
+  await startHandler(core, async () => {})();
+  for (let id = 1; id <= 40; id += 1) await change(core, id);
+  let [calls, running] = [0, 0];
+  const most: number[] = [];
+  startHandler(core, async () => {
+    const n = calls++;
+    running += 1;
+    await new Promise(setImmediate);
+    most[n] = running;
+    running -= 1;
+  });
+  await until(() => calls === 40);
+  const of = (from: number, to: number) => Math.max(...most.slice(from, to));
+  expect(of(0, 1)).toBe(1);
+  expect(of(1, 3)).toBeLessThanOrEqual(2);
+  expect(of(3, 7)).toBeLessThanOrEqual(4);
+});
+
+it('no change is left out before it is known which one has ended the process', async () => {
+  const core = open();
+  const skip = () => runCommand(core, addDestinationsCommand, 'destinations', 'skip', 'handler:mine');
+  await startHandler(core, async () => {})();
+  await change(core, 1);
+  const ended = `update receiver.destinations set outcome = 'its process ended', attempts = attempts + 1`;
+  await database.rows(ended);
+  await expect(skip()).rejects.toThrow('not known before the next attempt');
+  await database.rows(ended);
+  expect(await skip()).toContain('receipt 1 is skipped');
 });
 
 it.each([
