@@ -73,21 +73,25 @@ function createTransport(core: Core, handlers: readonly Handler[]): Transport {
       } catch (error) {
         const thrown = describeThrown(error);
         if (!signal.aborted) log.warn(thrown, 'a handler has failed');
-        await ended(call, timeoutOf(handler), log);
+        const isDone = await ended(call, timeoutOf(handler), log);
+        if (signal.aborted && isDone) return { outcome: done };
         return { outcome: thrown.code ?? thrown.type };
       }
     },
   };
 }
 
-/** The next attempt must not begin beside a call that goes on. */
+/** The next attempt must not begin beside a call that goes on. @returns whether there was one, and it has ended well */
 async function ended(
   call: Promise<unknown> | undefined,
   limitMs: number,
   log: Pick<Log, 'error'>,
-): Promise<void> {
-  const settled = Promise.resolve(call).catch(() => {});
-  await withTimeout(limitMs, settled).catch(() => {
+): Promise<boolean> {
+  const settled = Promise.resolve(call).then(
+    () => call !== undefined,
+    () => false,
+  );
+  return withTimeout(limitMs, settled).catch(() => {
     log.error('a handler goes on without regard for its signal: its process ends, and is started again');
     process.exit(1);
   });

@@ -124,6 +124,22 @@ it('no change is left out before it is known which one has ended the process', a
   expect(await skip()).toContain('receipt 1 is skipped');
 });
 
+it('a call that ends well after a stop is not repeated', async () => {
+  const core = open();
+  let calls = 0;
+  const stop = startHandler(core, (_event, { signal }) => {
+    calls += 1;
+    return new Promise((resolve) => signal.addEventListener('abort', () => setImmediate(resolve)));
+  });
+  await isRegistered();
+  await change(core, 1);
+  await until(() => calls === 1);
+  await stop();
+  const moved = `select d.position = (select max(position) from receiver.changes) as "isMoved" from receiver.destinations d`;
+  expect(await database.rows(moved)).toEqual([{ isMoved: true }]);
+  expect(await state()).toEqual({ attempts: 0, outcome: 'done', is_leased: false });
+});
+
 it.each([
   ['a time-out', 100, () => new Promise(() => {}), 'TimeoutError'],
   ['a text', 60_000, () => Promise.reject('of a record'), 'unknown error'],
