@@ -50,15 +50,17 @@ async function repeat(
   const own = db.updateTable('receiver.tasks').where('name', '=', name).where('holder', '=', holder);
   const renewal = own.set({ held_until: later(leaseMs) });
   const renew = async () => (await renewal.executeTakeFirst()).numUpdatedRows === 1n;
-  const release = (isDone: boolean) =>
-    own.set({
-      held_until: '-infinity',
-      due_at: later(isDone ? everyMs : pauseMs),
-      failing_since: isDone ? null : sql<Date>`coalesce(failing_since, now())`,
-    });
+  const release = (isDone: boolean, startedAt: number) => {
+    // What is stopped has not failed, and works where it has gone on for so long.
+    const works = isDone || (stop.aborted && performance.now() - startedAt > leaseMs);
+    const since = stop.aborted ? sql<Date>`failing_since` : sql<Date>`coalesce(failing_since, now())`;
+    const due_at = later(isDone ? everyMs : pauseMs);
+    return own.set({ held_until: '-infinity', due_at, failing_since: works ? null : since });
+  };
   while (!stop.aborted) {
     try {
       if ((await lease.execute(db)).numAffectedRows === 1n) {
+        const startedAt = performance.now();
         const isDone = await runOnce(run, renew, leaseMs, stop).then(
           () => !stop.aborted,
           (err) => {
@@ -66,7 +68,7 @@ async function repeat(
             return false;
           },
         );
-        await release(isDone).execute();
+        await release(isDone, startedAt).execute();
       }
     } catch (err) {
       log.limited('warn', { task: name }, 'a task waits for the database', { err });

@@ -206,9 +206,11 @@ const all: ReadCheck[] = [
     title: 'A task does not run',
     query: (core) => {
       const names = core.features.flatMap(({ tasks }) => tasks?.(core).map(({ name }) => name) ?? []);
+      // One whose worker was killed is due since the end of its lease.
       return sql<Fault & { fails: boolean }>`
-        select name as about, coalesce(failing_since, due_at) as since, failing_since is not null as fails from receiver.tasks
-        where name = any(${names}) and held_until <= now() and least(failing_since, due_at) < now() - interval '1 hour'
+        select name as about, coalesce(failing_since, due) as since, failing_since is not null as fails
+        from receiver.tasks, greatest(due_at, held_until) as due
+        where name = any(${names}) and held_until <= now() and least(failing_since, due) < now() - interval '1 hour'
         order by name`;
     },
     detail: ({ about, since, fails }) => `${about} ${fails ? 'fails' : 'is due'} since ${iso(since)}`,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readService, startService } from '../../src/app/service.ts';
 import { startTasks } from '../../src/app/tasks.ts';
 import { createLog } from '../../src/common/log.ts';
@@ -73,4 +74,28 @@ it('a task that fails is seen until it succeeds', async () => {
   isBroken = false;
   await until(async () => !(await failing()));
   await stop();
+});
+
+it('a stop makes no task fail, and ends the failure of one that has gone on for longer than its lease', async () => {
+  const failingSince = async () =>
+    (await database.rows('select failing_since from receiver.tasks'))[0]!.failing_since;
+  const runUntilStop = async (leaseMs: number, hasGoneOn: (ms: number) => boolean) => {
+    let startedAt: number | undefined;
+    const run = (signal: AbortSignal) => {
+      startedAt = performance.now();
+      return once(signal, 'abort');
+    };
+    await database.rows(`update receiver.tasks set due_at = '-infinity'`);
+    const stop = startTasks([{ name: 't', everyMs: 1, leaseMs, run }], database.db, createLog('silent'));
+    await until(() => startedAt && hasGoneOn(performance.now() - startedAt));
+    await stop();
+  };
+  await runUntilStop(60_000, () => true);
+  expect(await failingSince()).toBeNull();
+  const since = new Date('2026-01-01');
+  await database.rows('update receiver.tasks set failing_since = $1', [since]);
+  await runUntilStop(60_000, () => true);
+  expect(await failingSince()).toEqual(since);
+  await runUntilStop(1_000, (ms) => ms > 1_100);
+  expect(await failingSince()).toBeNull();
 });

@@ -83,6 +83,19 @@ it.each`
   expect(faults(await read())).toEqual([]);
 });
 
+it('a task that has just lost its worker is due since then, not since it began', async () => {
+  const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
+  const read = async () => readChecks({ ...core, features: [...core.features, task] });
+  await database.rows(
+    `insert into receiver.tasks values ('trim', '${id}', now() - interval '1 minute', '2020-01-01')`,
+  );
+  expect(faults(await read())).toEqual([]);
+  await database.rows(`update receiver.tasks set held_until = '2026-01-01T00:00Z'`);
+  const lost = (await read()).find(({ about }) => about === 'trim');
+  expect(lost).toMatchObject({ status: 'fail', since: new Date('2026-01-01') });
+  await database.rows('delete from receiver.tasks');
+});
+
 it('a business that stopped after a few callbacks is not said to send as usual', async () => {
   await database.rows(hourly.replace(`'1 hour'`, `'7 days'`));
   await recordSilence(core.db);
