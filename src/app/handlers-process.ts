@@ -34,12 +34,15 @@ export async function startHandlersProcess(
       log.error({ handlersPid: child.pid }, 'the handlers do not respond, and are ended');
       child.kill('SIGKILL');
     }, aliveEveryMs);
-    child.once('exit', (code, signal) => {
+    const restart = (reason: object) => {
       clearInterval(watch);
       if (isStopping) return;
-      log.error({ code, signal }, 'the process of the handlers has ended');
+      log.error(reason, 'the process of the handlers has ended');
       if (isReady) setTimeout(() => isStopping || start(), times.handlersRestartMs);
-    });
+    };
+    child.once('exit', (code, signal) => restart({ code, signal }));
+    // What cannot be started has no exit.
+    child.once('error', (err) => restart({ err }));
     return child;
   };
 

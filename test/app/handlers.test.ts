@@ -1,6 +1,9 @@
+import childProcess, { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Queue } from 'bullmq';
+import { startHandlersProcess } from '../../src/app/handlers-process.ts';
+import { createLog } from '../../src/common/log.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { sandboxCredentials, startSandbox } from '../../src/sandbox/index.ts';
 import { startMailServer } from '../support/alert-channels.ts';
@@ -210,6 +213,34 @@ it('an error that nobody awaits is logged without its text, and the handlers sta
   await until(async () => (await calls()).length === 1);
   expect(service.output()).toMatch(/"type":"TypeError","at":"at .*a\.mjs:.*unexpected error/);
   expect(service.output()).not.toContain('asha');
+});
+
+it('handlers that cannot be started are tried again, and end no receiver', async () => {
+  const child = join(tempFolder(), 'child.cjs');
+  writeFileSync(
+    child,
+    'process.send("alive"); process.once("SIGTERM", () => process.exit()); setInterval(() => {}, 1_000);',
+  );
+  const lines: string[] = [];
+  const started: ChildProcess[] = [];
+  const fork = jest.spyOn(childProcess, 'fork').mockImplementation(() => {
+    const program = started.length === 1 ? '/nowhere' : process.execPath;
+    started.push(spawn(program, [child], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
+    return started.at(-1)!;
+  });
+  closeLater(() => fork.mockRestore());
+  const config = {
+    databaseUrl: database.url,
+    times: { handlersRestartMs: 10, handlersSilentMs: 60_000, stopMs: 10_000 },
+  };
+  const log = createLog('error', { write: (line) => lines.push(line) });
+  const stop = await startHandlersProcess(config as never, '', log);
+  started[0]!.kill('SIGKILL');
+  await until(() => started.length === 3);
+  await stop();
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(
+    Array(2).fill('the process of the handlers has ended'),
+  );
 });
 
 it('a handler begins with its first start, or where a command says, and is paused by one', async () => {
