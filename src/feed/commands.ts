@@ -56,8 +56,10 @@ export function addDestinationsCommand(program: Command, onCore: OnCore): void {
 
 async function add(core: Core, address: string, options: AddOptions): Promise<void> {
   const { families, business: business_id = null, public: is_public = false } = options;
-  if (!URL.canParse(address)) throw new Error('The address must be a URL such as https://example.org/');
-  const { href: url } = new URL(address);
+  const parsed = URL.canParse(address) && new URL(address);
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)
+    throw new Error('The address must be a URL of http(s) without credentials, such as https://example.org/');
+  const url = parsed.href;
   const names = familiesInFeed(core.families);
   if (!families.every((name) => names.includes(name)))
     throw new Error(`--families must name some of ${names.join(', ')}`);

@@ -493,7 +493,13 @@ it('410 pauses a destination at once; commands pause, try and remove it', async 
   expect(await states()).toEqual([]);
 });
 
-it('an address that is no URL is refused', async () => {
-  const added = run(openCore(database), 'add', 'example.org', '--families', 'receipt');
-  await expect(added).rejects.toThrow('The address must be a URL');
+it.each([
+  'example.org',
+  'localhost:9000',
+  'mailto:a@example.org',
+  'ftp://example.org/',
+  'https://a:b@example.org/',
+])('an address to which nothing can be sent is refused: %s', async (address) => {
+  const added = run(openCore(database), 'add', address, '--families', 'receipt');
+  await expect(added).rejects.toThrow('The address must be a URL of http(s) without credentials');
 });
