@@ -148,8 +148,8 @@ export const checkDestinations = async (core: Core): Promise<Check[]> =>
         [paused === 'command', 'warn', 'Nothing is sent: paused by a command', command('resume')],
         [!isHere, 'fail', `Nothing is sent: ${elsewhere}`, replaced],
         [paused, 'fail', 'Changes are not accepted, and it is paused', mended],
-        [since, 'warn', 'Changes are not accepted', mended],
         [isLate, 'fail', 'No process calls the handler', `Start one with HANDLERS, or: ${command('remove')}`],
+        [since, 'warn', 'Changes are not accepted', mended],
         [outcome, 'ok', 'Changes are accepted'],
         [true, 'ok', 'No change was sent yet'],
       ];

@@ -1,5 +1,6 @@
 import { createLog } from '../../src/common/log.ts';
 import { addDestinationsCommand } from '../../src/feed/commands.ts';
+import { checkDestinations } from '../../src/feed/destinations.ts';
 import type { Handler } from '../../src/feed/handler.ts';
 import { handlersTask } from '../../src/feed/handlers.ts';
 import type { Core } from '../../src/receiver/feature.ts';
@@ -181,4 +182,18 @@ it('the log has the place of what a handler throws, and nothing of its texts', a
   expect(lines.join('')).toContain('"type":"unknown error","at":"at ');
   expect(lines.join('')).toMatch(/handlers\.test\.ts:\d+/);
   expect(lines.join('')).not.toMatch(/asha|98765|refused/i);
+});
+
+it('a handler without any process is said to have none, also one that has failed before', async () => {
+  const core = open();
+  await startHandler(core, async () => {})();
+  await change(core, 1);
+  await database.rows(`update receiver.changes set at = now() - interval '2 hours'`);
+  const ago = `now() - interval '2 hours'`;
+  await database.rows(
+    `update receiver.destinations set attempts = 1, failing_since = ${ago}, next_at = ${ago}`,
+  );
+  expect(await checkDestinations(core)).toMatchObject([
+    { status: 'fail', title: 'No process calls the handler' },
+  ]);
 });
