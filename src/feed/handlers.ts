@@ -22,7 +22,6 @@ export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => 
   },
 });
 
-/** Changes whose records are read at once. */
 const maxEvents = 50;
 
 const idOf = ({ name }: Handler) => `${handlerPrefix}${name}`;
@@ -101,11 +100,7 @@ async function ended(
 const createReader = (core: Core) =>
   createGroupCommit<Change, HandlerEvent>({
     commit: (changes) => readEvents(core, changes),
-    weigh: () => 1,
-    maxWeight: Number.POSITIVE_INFINITY,
     maxItems: maxEvents,
-    maxWaiting: Number.POSITIVE_INFINITY,
-    maxWaitingWeight: Number.POSITIVE_INFINITY,
   });
 
 /** The records as they are now: they may have been erased since the changes. @returns an event for each, in order */

@@ -9,12 +9,13 @@ interface Waiting<Item, Result> {
 interface GroupCommitOptions<Item, Result> {
   /** Commits all items or, when it throws, none. @returns a result for each, in order */
   commit: (items: Item[]) => Promise<Result[]>;
-  weigh: (item: Item) => number;
-  maxWeight: number;
+  /** Default: they have no weight. */
+  weigh?: (item: Item) => number;
+  maxWeight?: number;
   maxItems: number;
   /** Beyond these, `append` throws Overloaded. */
-  maxWaiting: number;
-  maxWaitingWeight: number;
+  maxWaiting?: number;
+  maxWaitingWeight?: number;
 }
 
 interface GroupCommit<Item, Result> {
@@ -37,7 +38,12 @@ export class Overloaded extends Error {
 export function createGroupCommit<Item, Result>(
   options: GroupCommitOptions<Item, Result>,
 ): GroupCommit<Item, Result> {
-  const { weigh } = options;
+  const {
+    weigh = () => 0,
+    maxWeight = 1,
+    maxWaitingWeight = 1,
+    maxWaiting = Number.POSITIVE_INFINITY,
+  } = options;
   const waiting: Waiting<Item, Result>[] = [];
   let waitingWeight = 0;
   let running: Promise<void> | undefined;
@@ -47,7 +53,7 @@ export function createGroupCommit<Item, Result>(
     let count = 0;
     while (count < waiting.length && count < options.maxItems) {
       weight += weigh(waiting[count]!.item);
-      if (weight > options.maxWeight && count > 0) break;
+      if (weight > maxWeight && count > 0) break;
       count += 1;
     }
     const batch = waiting.splice(0, count);
@@ -80,7 +86,7 @@ export function createGroupCommit<Item, Result>(
 
   return {
     append: (item) => {
-      if (waiting.length >= options.maxWaiting || waitingWeight >= options.maxWaitingWeight) {
+      if (waiting.length >= maxWaiting || waitingWeight >= maxWaitingWeight) {
         return Promise.reject(new Overloaded());
       }
       waitingWeight += weigh(item);

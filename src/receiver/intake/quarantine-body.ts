@@ -54,20 +54,14 @@ on conflict (id) do update set
   count = q.count + 1, last_received_at = now(), replayed_at = null, reason = excluded.reason,
   errors = excluded.errors, subjects = excluded.subjects, acknowledged = q.acknowledged or excluded.acknowledged`;
 
-/** One after the other, so that callbacks have the other connections. Beyond it senders have to try again: each takes memory. */
-const commitLimits = {
-  weigh: () => 1,
-  maxItems: 1,
-  maxWeight: 1,
-  maxWaiting: 100,
-  maxWaitingWeight: 100,
-};
+/** One after the other, so that callbacks have the other connections; and each takes memory until then. */
+const limits = { maxItems: 1, maxWaiting: 100 };
 
 /** Not through the circuit: a lock on the quarantine is no outage. */
 export function createQuarantine({ config, pool, families, circuit, log }: IntakeOptions): Keep {
   const { databaseMs } = config.times;
   const writes = createGroupCommit({
-    ...commitLimits,
+    ...limits,
     commit: ([row]: string[]) =>
       inTransaction(
         pool,
