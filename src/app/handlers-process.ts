@@ -57,7 +57,7 @@ export async function startHandlersProcess(
   return async () => {
     isStopping = true;
     const child = running;
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (!child.pid || child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), times.stopMs);
     await once(child, 'exit');

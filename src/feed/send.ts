@@ -64,14 +64,14 @@ async function sendTo(core: Core, id: string, transport: Transport, signal: Abor
   const { webhookPageMs } = core.config.times;
   const actor = { id: 'destination', name: id };
   // A call that ends its process takes few others with it.
-  let most = transport.ids ? 1 : maxChanges;
-  for (let isMore = true; isMore && !signal.aborted; most = Math.min(2 * most, maxChanges)) {
+  let size = transport.ids ? 1 : maxChanges;
+  for (let isMore = true; isMore && !signal.aborted; size = Math.min(2 * size, maxChanges)) {
     const deadline = performance.now() + webhookPageMs;
     const destination = await take(core, id, leaseMs(core, transport));
     if (!destination) return;
     try {
       // What was not accepted is sent again alone.
-      const limit = destination.attempts > 0 ? 1 : most;
+      const limit = destination.attempts > 0 ? 1 : size;
       const range = { ...(await readHead(db)), after: Number(destination.position), limit };
       const { changes, next, more } = await readPage(core, destination, actor, range);
       const attempts: Attempt[] = [];
