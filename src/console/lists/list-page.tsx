@@ -14,7 +14,6 @@ import { Rows } from './rows.tsx';
 
 interface ListPageProps {
   query: ListQuery;
-  /** Above the totals. */
   above?: ComponentChildren;
   rows: readonly ListRow[];
   totals: Totals;
@@ -74,11 +73,10 @@ export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
   );
 }
 
+type Tab = readonly [name: string, path: string, hasDaysToCome?: true | undefined];
+
 /** Pages that are no lists, and stand among the tabs of some. */
-const pagesBeside: Record<string, readonly (readonly [name: string, path: string, hasDaysToCome?: true])[]> =
-  {
-    appointments: [['Busy hours', '/hours']],
-  };
+const pagesBeside: Record<string, readonly Tab[]> = { appointments: [['Busy hours', '/hours']] };
 
 interface TabsProps {
   group: string;
@@ -89,20 +87,19 @@ interface TabsProps {
 /** Lists of a group, and pages beside them. The days and the places that are chosen stay; days to come where there are some. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
   const { range, from, to, business, clinic, doctor } = entered;
+  const places = { business, clinic, doctor };
+  const all = { range, from, to, ...places };
   const today = formatLocal(Date.now(), useVisit().timezone).slice(0, 10);
   const areToCome = [from, to].some((day = '') => day > today) || rangesToCome.includes(range as RangeName);
-  const pages = lists.flatMap(({ name, tab, hasDaysToCome }) =>
-    tab?.[0] === group ? [[tab[1], `/${name}`, hasDaysToCome] as const] : [],
+  const pages = lists.flatMap(({ name, tab, hasDaysToCome }): Tab[] =>
+    tab?.[0] === group ? [[tab[1], `/${name}`, hasDaysToCome]] : [],
   );
   return (
     <nav class="tabs" aria-label={group}>
       {[...pages, ...(pagesBeside[group] ?? [])].map(([name, path, hasDaysToCome]) => (
         <a
           key={path}
-          href={hrefTo(path, {
-            ...(areToCome && !hasDaysToCome ? {} : { range, from, to }),
-            ...{ business, clinic, doctor },
-          })}
+          href={hrefTo(path, hasDaysToCome || !areToCome ? all : places)}
           aria-current={name === current ? 'page' : undefined}
         >
           {name}

@@ -21,6 +21,8 @@ function messageHref(details: string): string | undefined {
   return uuid.test(quarantine) ? hrefTo(`/rejected/${quarantine}`) : undefined;
 }
 
+const ofOneCause: List['given'] = { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } };
+
 /** What came in, what was rejected, and who saw what. */
 export const systemLists: readonly List[] = [
   defineList({
@@ -47,7 +49,7 @@ export const systemLists: readonly List[] = [
     order: 'received_at desc, delivery_id desc',
     range: 'today',
     choices: { state: { failed: 'Failed', waiting: 'Waiting', applied: 'Applied' }, family: familyTitles },
-    given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
+    given: ofOneCause,
     // What waits is found by its ids: otherwise every callback would be read.
     narrowed: {
       failed: sql`delivery_id = any(array(select id from receiver.pending_deliveries where next_at = 'infinity'))`,
@@ -70,7 +72,7 @@ export const systemLists: readonly List[] = [
     order: 'last_received_at desc, quarantine_id',
     range: 'all',
     choices: { family: familyTitles, reason: reasons },
-    given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
+    given: ofOneCause,
   }),
   defineList({
     name: 'access-log',
