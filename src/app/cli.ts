@@ -48,7 +48,6 @@ try {
   process.exitCode = reportError(error);
 }
 
-/** Writes the error, and what to do without a database. @returns the exit code */
 function reportError(error: unknown): number {
   if (error instanceof InvalidConfiguration) {
     process.stderr.write(error.problems.map((problem) => `${problem}\n`).join(''));

@@ -20,7 +20,6 @@ export async function loadFamilies(folder: string | undefined): Promise<readonly
   return [...documented, ...families];
 }
 
-/** Names that only one family may have. */
 const claimsOf = ({ name, table, events, path }: Family) => [
   `the name ${name}`,
   `the table ${table}`,

@@ -50,7 +50,6 @@ export async function loadModules<T>(
   return loaded;
 }
 
-/** @throws Error with a line for each fault */
 async function read(file: string, define: string, schema: z.ZodType): Promise<unknown> {
   // The path of its URL: a file's name may have characters that mean something else there.
   const imported: { default?: unknown } = await import(pathToFileURL(file).pathname).catch((error) => {

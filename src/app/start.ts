@@ -75,7 +75,6 @@ async function run(
   await stop();
 }
 
-/** Reads SIGNING_KEYS and ALLOWED_IPS again: a key is changed without a stop. */
 async function reload(
   readAgain: () => Promise<Environment>,
   access: RunningService['access'],

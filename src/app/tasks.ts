@@ -77,7 +77,6 @@ async function repeat(
   }
 }
 
-/** Runs a task while its lease can be renewed. @throws the task's error */
 async function runOnce(
   run: Task['run'],
   renew: () => Promise<boolean>,

@@ -101,7 +101,6 @@ export async function call(
 // An OTP works once, and a second subscription is an error.
 const isRepeatable = ({ method }: Operation) => method !== 'POST';
 
-/** Milliseconds to wait before the retry; undefined: there is none. */
 function pauseBeforeRetry(
   error: errors.ServiceError,
   operation: Operation,

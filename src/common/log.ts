@@ -96,7 +96,6 @@ const forgottenMs = 60_000;
 const maxKinds = 500;
 
 function limitedLines() {
-  /** The lines of this minute. */
   const written = new Set<string>();
   return {
     limited(this: Logger, level: Level, kind: Kind, message: string, details: object = {}): void {

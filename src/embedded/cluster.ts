@@ -65,11 +65,8 @@ async function provideBinaries(home: string): Promise<string> {
 }
 
 export interface Cluster extends Place {
-  /** The folder of PostgreSQL's programs. */
   bin: string;
-  /** The folder of the data. */
   database: string;
-  /** The password of the role `receiver`. */
   password: string;
 }
 

@@ -15,7 +15,6 @@ export const handlerPrefix = 'handler:';
 export const processEnded = 'its process ended';
 
 const hourMs = 3_600_000;
-/** How long a destination fails before it is paused. */
 const maxFailingMs = 72 * hourMs;
 
 export interface Attempt {

@@ -18,7 +18,6 @@ export interface Hit extends FamilyRecord {
   by: FoundBy;
   /** For its address, see `findRecord`. */
   id: string;
-  /** The time of the newest event. */
   at: Date;
   number: string | null;
   amount: string | null;

@@ -14,7 +14,6 @@ interface CountedFault extends Fault {
   count: number;
 }
 
-/** One of Kysely, or of `sql`. */
 interface Statement<Row> {
   compile: (db: Db) => CompiledQuery<Row>;
 }
@@ -76,7 +75,6 @@ const quarantined = ({ db }: Core) =>
     .groupBy('reason')
     .orderBy('reason');
 
-/** Counters that rose in the last days. */
 const risen = ({ db }: Core, name: string, days: number) =>
   db
     .selectFrom('receiver.counters')

@@ -8,7 +8,6 @@ import type { ReceiverState } from '../receiver/receiver.ts';
 import { describeError } from '../receiver/store/errors.ts';
 
 export interface Readiness {
-  /** Whether a store can take a callback. */
   ready: boolean;
   checks: Check[];
 }

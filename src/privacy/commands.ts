@@ -21,7 +21,6 @@ import { holdPatient, isHeld, releasePatient } from './holds.ts';
 import { candidatesOf, exportPatient, identifyPatient, isAbout, revealCallbacks } from './patient.ts';
 import { applyRetention } from './retention.ts';
 
-/** Certificates of a list. */
 const maxListed = 1_000;
 
 export function addPrivacyCommands(program: Command, onCore: OnCore): void {
@@ -227,13 +226,11 @@ async function printAccess(
   printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }
 
-/** Creates a file that only its owner can read. @throws Error where it exists */
 async function createFile(file: string, content: string): Promise<void> {
   await writeFile(file, content, { mode: 0o600, flag: 'wx' });
   print(`${printable(file)} written`);
 }
 
-/** @throws Error unless the answer is yes */
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY) throw new Error('Use --yes where there is no terminal to ask on.');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

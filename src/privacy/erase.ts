@@ -25,13 +25,7 @@ const maxRecords = 20;
 /** Callbacks of a step of a list. */
 const maxCallbacks = 1_000;
 
-export class UnknownMessage extends Error {
-  constructor(ids: readonly string[]) {
-    super(
-      `No callback and no rejected message has the id ${ids.join(', ')}: it is not there any more, perhaps as it is erased already`,
-    );
-  }
-}
+export class UnknownMessage extends Error {}
 
 /**
  * Erases a patient: what is personal in the patient's callbacks becomes null, and their records are merged again. Amounts,
@@ -54,7 +48,10 @@ export async function erasePatient(
   const stored = core.db.selectFrom('receiver.inbox').select('id').where(isSelected).unionAll(bodies);
   const existing = (await stored.execute()).map((row) => row.id);
   const unknown = ids.filter((selected) => !existing.includes(selected));
-  if (unknown.length > 0) throw new UnknownMessage(unknown);
+  if (unknown.length > 0)
+    throw new UnknownMessage(
+      `No callback and no rejected message has the id ${unknown.join(', ')}: it is not there any more, perhaps as it is erased already`,
+    );
   await logAccess(core, { actor, action: 'erase', subjects });
   const id = randomUUID();
   const deliveries = ids.map((selected) => `d:${selected}`);
@@ -183,7 +180,6 @@ async function complete(core: Core, id: string): Promise<Certificate> {
   return certificate.where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Reduces the callbacks of these records that belong to erased people, in steps, and merges them. */
 async function reduceRecords(
   core: Core,
   records: readonly RecordKey[],

@@ -129,7 +129,6 @@ export async function readProfile(core: Core, actor: Actor, subjects: readonly s
   };
 }
 
-/** The names and phone numbers of the records of these callbacks, the newest first. */
 async function readPeople({ db, families }: Core, callbacks: readonly DeliveryHead[]) {
   type Person = { name: string | null; phone: string | null; key: string };
   const people = families.flatMap((family) => {

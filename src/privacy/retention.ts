@@ -13,7 +13,6 @@ import { findOrphans } from '../receiver/worker/rebuild.ts';
 const maxRecords = 200;
 const statementMs = 10_000;
 
-/** Counts by the name of the policy. */
 type Deleted = Record<string, number>;
 
 /** By the earlier of two clocks: one that is ahead alone deletes nothing. */

@@ -74,7 +74,6 @@ async function importAliases(core: Core, file: string): Promise<void> {
   print(`${changed} changed, ${changes.length - changed} unchanged`);
 }
 
-/** @throws Error with the first fault */
 function parseAliases(bytes: Buffer): Alias[] {
   if (!isUtf8(bytes)) throw new Error('The file is not UTF-8. Save it as “CSV UTF-8” in the spreadsheet.');
   const [head, ...rows] = parseCsv(bytes.toString());

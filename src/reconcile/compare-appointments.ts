@@ -90,7 +90,6 @@ function withoutBlanks(listed: Data, askedMs: number): Data {
   return Object.fromEntries(Object.entries(listed).filter(hasValue));
 }
 
-/** The fields that stored callbacks lack, or have with another value. */
 function differencesOf(data: Data, existing: Data): Data {
   const agrees = ([name, value]: [string, unknown]) => {
     const read = comparedFields[name];

@@ -10,7 +10,6 @@ interface Step {
   changes?: Fields | undefined;
 }
 
-/** What happens at a clinic from a time on. */
 interface Plan {
   random: Random;
   now: number;
@@ -157,7 +156,6 @@ const familiesOfVisits = [
   'payment_request',
 ];
 
-/** A record of each of these families: its events, as the family lists them. */
 function recordsOf(plan: Plan, families: readonly Family[]): void {
   for (const family of families)
     for (const event of callbackEvents(family)) {

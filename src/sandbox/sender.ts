@@ -27,7 +27,6 @@ export interface SendOptions {
   readonly signatureHeader?: string | undefined;
   /** Callbacks per second. Default: no limit. */
   readonly rate?: number | undefined;
-  /** Called after each callback. */
   readonly onSent?: () => void;
 }
 

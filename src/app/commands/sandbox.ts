@@ -58,7 +58,6 @@ export function addSandboxCommands(program: Command, env: Env, onCore: OnCore): 
   );
 }
 
-/** Serves until the process ends. */
 async function serve(flags: ServeFlags, context: Context): Promise<void> {
   const { command, env } = context;
   const { host, port, sendTo, unsent } = flags;

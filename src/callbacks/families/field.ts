@@ -127,7 +127,6 @@ export interface Field<K extends KindName = KindName> {
   optional?: true;
   /** `false`: it cannot identify a patient. Every other field is redacted and erased. */
   personal?: false;
-  /** The family of the record that it is the id of. */
   refersTo?: string;
   /** The known values of a short text, with what they mean. Others are valid, and counted as drift. */
   meanings?: Readonly<Record<string, string>>;

@@ -84,7 +84,6 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   return { ...config, paths: servedPaths(config, values, families) };
 }
 
-/** Names with a value that is another's too, or twice their own. */
 function findRepeated(values: Record<string, readonly string[]>): string[] {
   const all = Object.values(values).flat();
   const isRepeated = (value: string) => all.indexOf(value) !== all.lastIndexOf(value);
@@ -152,7 +151,6 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]) {
       signatureHeader: e.SIGNATURE_HEADER,
       signatureToleranceS: 180,
       allowedIps: e.ALLOWED_IPS,
-      /** The number of trusted proxies in front. */
       trustProxy: e.TRUST_PROXY,
       allowedClientIds: e.ALLOWED_CLIENT_IDS,
       allowedBusinessIds: e.ALLOWED_BUSINESS_IDS,

@@ -10,7 +10,6 @@ export const alertTimes = {
   outageMs: 120_000,
   /** How long a fault must be over before its end is sent. */
   settledMs: 300_000,
-  /** Between two reminders. */
   repeatMs: 86_400_000,
 };
 
@@ -22,7 +21,6 @@ export const times = {
   redisMs: 1_300,
   /** Limit of each check of `/readyz`. */
   readinessMs: 5_000,
-  /** Limit for a request to arrive. */
   requestMs: 15_000,
   // The client side has to close an idle connection first. Proxies of Google Cloud do after 600 s, those of Cloudflare after 900 s.
   keepAliveMs: 920_000,

@@ -18,7 +18,6 @@ const places = 'doctor_id clinic_id';
 const money = 'net_amount:amount paid_amount due_amount';
 const byReceipt = 'issued_at desc, business_id, receipt_id';
 const byDay = (day: string, last = day) => ({ range: undefined, from: day, to: last });
-/** Groups of receipts and payments; each leads to its payments. */
 const takingsBy = (
   by: string,
   column: string,

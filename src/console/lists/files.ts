@@ -32,7 +32,6 @@ export function describeSelection({ list, entered, from, to }: ListQuery, aliase
 export const fileNameOf = ({ list, from, to, isPersonal }: ListQuery): string =>
   [list.name, isPersonal && 'personal', from, to].filter(Boolean).join('_');
 
-/** Puts the names of businesses, clinics and doctors in place of their ids, and words in place of codes. */
 async function* addNames(rows: Rows, columns: readonly ViewColumn[], aliases: Aliases) {
   for await (const row of rows) {
     const named = columns.flatMap(({ name, kind }) => {

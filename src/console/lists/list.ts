@@ -15,21 +15,17 @@ export interface List {
   /** Its address, and the name of its files. */
   name: string;
   title: string;
-  /** What its rows are called. */
   unit: readonly [one: string, more: string];
   /** The list beside which it is a tab, with the name of its tab. */
   tab?: readonly [of: string, name: string];
   /** The least role, if it is not viewer. Reading a list of `privacy` is an entry of the access log for everybody. */
   role?: Role;
-  /** What it reads: a view, or a query on views. */
   source: Sql;
   /** The columns of the page and of Excel, in their order. */
   columns: readonly string[];
   /** More columns of the file for programs. */
   also: readonly string[];
-  /** Columns that lead to another page. */
   links?: Links;
-  /** The words for a value. */
   words?: Readonly<Record<string, (value: string) => string>>;
   /** A row has all that is equal in this column, and sums in the others. It is compared with the days before. */
   groupBy?: string;
@@ -42,7 +38,6 @@ export interface List {
   /** It has a column `day`; these are shown unless others are asked for. */
   range: RangeName;
   hasDaysToCome?: true;
-  /** The places that are filters. */
   places: readonly AliasKind[];
   /** Columns that are filters: with their values and what these are called. */
   choices: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -52,7 +47,6 @@ export interface List {
   >;
   /** Conditions that follow from a state, and for which there is an index. */
   narrowed?: Readonly<Record<string, Sql>>;
-  /** Its amounts are in no sum. */
   isUnsummed?: true;
   /** The places of columns in the two lines of a row on a phone: title, amount, note, badge. In a definition they are marks, `name:note`. */
   phone: Readonly<Record<string, string | undefined>>;

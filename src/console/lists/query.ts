@@ -32,13 +32,11 @@ export interface ListQuery {
   /** Days such as 2026-11-22, both included. */
   from?: string | undefined;
   to?: string | undefined;
-  /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
   /** The patient whose entries of the access log are selected. */
   about?: readonly string[] | undefined;
   /** From 1. */
   page?: number | undefined;
-  /** Whether the user may see names. */
   isPersonal: boolean;
   /** Every business, for the indexes that begin with it. */
   businesses: readonly string[];

@@ -40,7 +40,6 @@ const kinds = Object.keys(codes);
 const formats = Object.values(codes).map(
   (code, at) => `<numFmt numFmtId="${164 + at}" formatCode="${escapeXml(code)}"/>`,
 );
-/** Each kind has a style, and one in bold. */
 const styles = kinds.flatMap((_, at) =>
   [0, 1].map((font) => `<xf numFmtId="${164 + at}" applyNumberFormat="1" fontId="${font}" applyFont="1"/>`),
 );
@@ -48,7 +47,6 @@ const styleOf = (kind: ColumnKind, isBold = false) =>
   2 * kinds.indexOf(codes[kind] ? kind : 'text') + Number(isBold);
 const font = '<sz val="11"/><name val="Calibri"/>';
 
-/** @param name of the sheet */
 const partsOf = (name: string) => ({
   '[Content_Types].xml': `<Types xmlns="${packages}/content-types">
 <Default Extension="rels" ContentType="${types}package.relationships+xml"/>
@@ -106,11 +104,7 @@ const beginSheet = (columns: readonly ViewColumn[]) =>
 </sheetViews><cols>${columns.map(({ kind }, at) => `<col min="${at + 1}" max="${at + 1}" width="${widthOf(kind)}" customWidth="1"/>`).join('')}</cols>
 <sheetData><row>${columns.map(({ label }) => textCell(label, true)).join('')}</row>`;
 
-/**
- * The last row has the sums of the rows that a reader's filter shows; readers that do not calculate show those of all.
- *
- * @param last the number of the last row before it
- */
+/** The last row has the sums of the rows that a filter shows; readers that do not calculate show those of all. @param last row */
 function endSheet(columns: readonly ViewColumn[], sums: readonly number[], last: number): string {
   const totals = columns.map(({ kind, summed }, at) => {
     if (!summed) return at === 0 ? textCell('Total', true) : '<c/>';

@@ -112,7 +112,6 @@ export const messages: Page = (routes, core) => {
   });
 };
 
-/** What comes of another try. */
 const outcomes: Readonly<Record<string, string>> = {
   accepted: 'accepted',
   duplicate: 'accepted',

@@ -84,7 +84,6 @@ export const patients: Page = (routes, core) => {
   });
 };
 
-/** The id alone, behind its kind and its business. */
 const idOf = (subject: string) => subject.replace(/^p:(partner:[^:]*|[^:]*):/, '');
 
 const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'booked', 'papers'] as const;
@@ -236,7 +235,6 @@ function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
 
 interface ConfirmProps extends PatientProps {
   preview: Preview;
-  /** What the callbacks of the preview are. */
   texts: ReadonlyMap<string, string>;
   keepMs: number;
 }

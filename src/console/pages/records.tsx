@@ -76,7 +76,6 @@ function describeState(family: Family, row: Row, last?: Change): string | undefi
 
 type NamedRecord = Omit<RelatedRecord, 'recordId'>;
 
-/** The name of a record for people: with its number, where it has a short one. */
 function nameOf({ family, row, id }: NamedRecord): string {
   const number = (family.printedNumber && row?.[family.printedNumber]) || id;
   return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;
@@ -144,7 +143,6 @@ const timeOf = ({ start_time, created_at, event_time }: Row): Date | undefined =
   return at ? new Date(at) : undefined;
 };
 
-/** How much it is, and whose. */
 function Headline({ record: { name, patient }, changes: [last], isPersonal }: BodyProps) {
   const { patientHref } = useVisit();
   return (

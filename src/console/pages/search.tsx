@@ -38,7 +38,6 @@ export const search: Page = (routes, core) => {
 
 const maxPlaces = 10;
 
-/** Businesses, clinics and doctors, by parts of the words of their aliases. */
 function findPlaces(aliases: Aliases, text: string): Alias[] {
   const lists = wordsOf(text.toLowerCase()).filter((words) => words.length > 0);
   const all = aliasKinds.flatMap((kind) => [...aliases[kind]].map(([id, alias]) => ({ kind, id, alias })));

@@ -20,7 +20,6 @@ import {
   type Silent,
 } from './today-figures.ts';
 
-/** The days before today that the picture shows. */
 const shownDays = [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 /** The same weekdays, which are "usual". */
 const usualDays = [7, 14, 21, 28, 35, 42, 49, 56];

@@ -5,7 +5,6 @@ import { Field, type FormField, Hidden } from './forms.tsx';
 export interface Filter {
   /** The field of the address that its choices set. */
   name: string;
-  /** What it filters by. */
   label?: string;
   choices?: readonly (readonly [value: string, title: string])[];
   /** What is typed in place of a choice. */

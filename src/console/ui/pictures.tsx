@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
 interface BarsProps {
-  /** What the picture shows, in a sentence. */
   about: string;
   /** `name` stands below, such as 28; the label is for a pointer and for screen readers, such as "28 Nov: ₹26,076"; `failed` is a part of the value. */
   bars: readonly { name: string; label: string; value: number; failed?: number; isNow?: boolean }[];

@@ -26,7 +26,6 @@ export interface Source {
   losses: string;
 }
 
-/** Rows of a part, and of a commit. */
 const maxRows = 200;
 
 export async function* readRows<Row extends pg.QueryResultRow>(

@@ -11,7 +11,6 @@ import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 
 const timeoutMs = 60_000;
 
-/** Callbacks of a family: new here; refused. */
 type MoveCounts = Record<'stored' | 'rejected', number>;
 
 type SourceRejection = StoredCallback & { rejection: Rejection };
@@ -70,7 +69,6 @@ function createReadStored(families: readonly Family[]) {
 const isDelivery = (stored: StoredCallback): stored is StoredCallback & Delivery =>
   stored.version !== undefined;
 
-/** @returns callbacks that are new here */
 async function store({ pool, families }: Core, deliveries: readonly Delivery[]): Promise<Delivery[]> {
   const arrivals = [deliveries.map(({ id }) => id), deliveries.map(({ receivedAt }) => receivedAt)];
   const { rows } = await pool.query<{ id: string }>(alreadyMoved, arrivals);

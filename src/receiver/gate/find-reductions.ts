@@ -17,7 +17,6 @@ interface GateEntry {
 
 export interface Gate {
   hash: Hash;
-  /** What was read, by hash. */
   erased: Map<string, GateEntry>;
   read: (hashes: readonly string[]) => Promise<void>;
 }
@@ -111,7 +110,6 @@ function reductionOf(
   return entry && { ...callback, ownerHashes, erasure: entry.erasure };
 }
 
-/** The records with callbacks that refer to one of these and are not reduced yet. */
 async function recordsReferringTo(
   client: pg.ClientBase,
   recordSubjects: ReadonlySet<string>,

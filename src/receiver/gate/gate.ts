@@ -93,7 +93,6 @@ export async function storeGated(
 const maxStored = 100;
 
 interface GateResult {
-  /** The ids of new deliveries that were received before. */
   duplicates: ReadonlySet<string>;
   reductions: readonly ReductionWithBody[];
   isComplete: boolean;

@@ -117,7 +117,6 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** @returns a check that throws TenantNotAllowed */
 function createTenantCheck(rules: AccessRules): (delivery: Delivery) => void {
   const clients = new Set(rules.allowedClientIds);
   const businesses = new Set(rules.allowedBusinessIds);

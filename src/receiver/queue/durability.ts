@@ -5,7 +5,6 @@ import { StoreUnavailable } from '../store/circuit.ts';
 export interface FallbackState {
   acknowledges: boolean;
   detail: string;
-  /** The remedy, or empty. */
   todo: string;
 }
 

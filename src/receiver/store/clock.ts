@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { shareFor } from '../../common/timeouts.ts';
 
-/** The time between two readings, or attempts at one. */
 const everyMs = 10_000;
 /** A longer reading is not used: its error is up to half of its round trip. */
 const maxRoundTripMs = 5_000;

@@ -21,11 +21,7 @@ interface PrepareOptions {
   log: Log;
 }
 
-/**
- * Makes or updates the tables.
- *
- * @throws the database's error, unless it is an outage and can wait
- */
+/** Makes or updates the tables. @throws the database's error, unless it is an outage and can wait */
 export async function prepare(options: PrepareOptions): Promise<void> {
   const { config, signal, log } = options;
   try {

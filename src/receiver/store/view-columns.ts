@@ -50,7 +50,6 @@ export type ColumnKind = keyof typeof columns;
 
 /** Kinds that may identify a patient: roles without personal data read the columns of the others alone. */
 const personalKinds = new Set<ColumnKind>(['reference', 'text', 'person', 'phone', 'link', 'json']);
-/** Kinds that a total adds. */
 const summedKinds = new Set<ColumnKind>(['amount', 'count']);
 
 const labels: Record<string, string> = {
@@ -80,7 +79,6 @@ const labels: Record<string, string> = {
 
 export interface ViewColumn {
   name: string;
-  /** For people. */
   label: string;
   kind: ColumnKind;
   personal: boolean;

@@ -27,7 +27,6 @@ const changedRecords = `declare changed no scroll cursor for
 const settings = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
   set local cursor_tuple_fraction = 1`;
 
-/** Records of one step. */
 const maxRecords = 500;
 
 /**

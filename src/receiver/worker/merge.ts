@@ -36,7 +36,6 @@ export interface MergeResult extends MergeTotals {
    */
   outcome: 'done' | 'foreign' | 'busy' | 'broken';
   reason?: string;
-  /** Deliveries whose data PostgreSQL refused. */
   failed: number;
   /** Records that were tried and not merged, with the reason; of those with locked rows, only the requested ones. */
   left: (RecordOfFamily & { reason: string })[];
@@ -202,10 +201,7 @@ async function read(call: MergeCall, text: string, values: unknown[]): Promise<W
   return (await pool.query<WaitingRecord>(query)).rows;
 }
 
-/**
- * @param size the number of deliveries, or of records
- * @throws the error of an outage; then nothing was changed, either
- */
+/** @param size the number of deliveries, or of records @throws the error of an outage; then nothing was changed, either */
 async function mergeOnce(
   { pool, limits, fingerprint, family, recordsChanges, result }: MergeCall,
   mode: 'due' | 'records',

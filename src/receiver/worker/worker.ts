@@ -199,7 +199,6 @@ function pauseTurn(turn: Turn, reason: string, outcome?: 'broken' | 'foreign'): 
   turn.jobs.clear();
 }
 
-/** The families with deliveries that have been due for some time. @throws the database's error */
 async function findDue(pool: pg.Pool, names: readonly string[], waitedMs: number): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>({
     text: `select name from unnest($1::text[]) name where exists (

@@ -8,7 +8,6 @@ import { dueDeliveries, growingPause } from './pending.ts';
 export interface MergeTotals {
   /** Deliveries that wait no longer. */
   merged: number;
-  /** Rows that were inserted or changed. */
   written: number;
   /** Rows that went because no callback of their record is left. */
   deleted: number;
