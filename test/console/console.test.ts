@@ -22,12 +22,19 @@ const store = (...callbacks: object[]) => storeAndMerge(coreOf(database), ...cal
 const receipt = (receipt_id: number, data: object) =>
   receiptCallback({ event_time: now, data: { receipt_id, created_at: now, ...data } });
 
+const { business_id } = receipt(0, {});
+const callback = (event: string, data: object) => ({ ...receipt(0, {}), event, data });
+const handleOf = (...subjects: string[]) => patientHandle({ adminToken, oidc: undefined }, subjects);
+
 const entries = (action: string) =>
   database.rows('select * from public.access_log where action = $1 order by entry', [action]);
 const countEntries = () => database.count('public.access_log');
 
-const lastSubjects = async () =>
-  (await database.rows('select subjects from public.access_log order by entry desc limit 1'))[0]!.subjects;
+const lastEntry = async () =>
+  (await database.rows('select * from public.access_log order by entry desc limit 1'))[0]!;
+const lastSubjects = async () => (await lastEntry()).subjects;
+const hashOf = async (text: string) =>
+  (await database.rows('select receiver.hash_of($1) as hash', [text]))[0]!.hash;
 
 const script = '<script>alert(1)</script>';
 const hostile = `${canary}"'${script}&amp;`;
@@ -72,9 +79,8 @@ describe('each page', () => {
     if (path === '/callbacks/:id') return deliveries.map((id) => `/callbacks/${id}`);
     if (path === '/search')
       return ['/search', ...deliveries.map((id) => `/search?q=${id}`), `/search?q=${listed}`];
-    const handle = patientHandle({ adminToken, oidc: undefined }, ['p:platform:nobody']);
     const id = path.startsWith('/rejected') ? refused : delivery;
-    return [path.replace(':handle', handle).replace(':id', id)];
+    return [path.replace(':handle', handleOf('p:platform:nobody')).replace(':id', id)];
   };
   const textOf = ({ body, text, status }: supertest.Response) => {
     if (!(body instanceof Buffer)) return text;
@@ -88,8 +94,8 @@ describe('each page', () => {
     'opens for %s as far as the role goes, and shows nothing personal that is not logged',
     async (role) => {
       let shown = 0;
-      const [callback] = hostileCallbacks();
-      const named = { ...callback, data: { ...callback!.data, receipt_id: hostile } };
+      const [first] = hostileCallbacks();
+      const named = { ...first, data: { ...first!.data, receipt_id: hostile } };
       const [refused] = await reject(database, [named]);
       for (const { method, path, takes } of allRoutes()) {
         for (const address of addressesOf(path, refused)) {
@@ -147,46 +153,38 @@ describe('each page', () => {
   });
 
   it('an entry names the patients whose rows were shown', async () => {
-    const subjects = async (text: string) =>
-      (await database.rows('select receiver.hash_of($1) as hash', [text]))[0]!.hash;
     await store(receipt(77, { patient_oid: '7 7', clinic_id: 'c-1' }));
     for (const path of ['/receipts', '/receipts/csv', '/receipts/xlsx']) {
       await visitors.desk.get(path).expect(200);
-      expect(await lastSubjects()).toContain(await subjects('p:platform:7 7'));
+      expect(await lastSubjects()).toContain(await hashOf('p:platform:7 7'));
     }
     // One that names nobody belongs to the patient of its appointment.
     const visit = { appointment_id: 'a-78', patient_id: '78' };
-    await store(receipt(78, { aid: 'a-78', patient_oid: undefined, name: 'Asha' }), {
-      ...receipt(0, {}),
-      ...{ event: 'appointment.created', data: visit },
-    });
-    const [row] = await database.rows('select business_id from receipts where receipt_id = 78');
-    await visitors.desk.get(`/records/receipt?business=${row!.business_id}&id=78`).expect(200);
-    expect(await lastSubjects()).toContain(await subjects('p:platform:78'));
+    await store(
+      receipt(78, { aid: 'a-78', patient_oid: undefined, name: 'Asha' }),
+      callback('appointment.created', visit),
+    );
+    await visitors.desk.get(`/records/receipt?business=${business_id}&id=78`).expect(200);
+    expect(await lastSubjects()).toContain(await hashOf('p:platform:78'));
   });
 
   it('an entry has no text that somebody has typed: ids as hashes, and only those that exist', async () => {
     const typed = 'CANARY typed';
-    const day = '?range=all';
+    const text = encodeURIComponent(typed);
     for (const name of ['business', 'clinic', 'doctor'])
       for (const format of ['', '/csv', '/xlsx'])
-        await visitors.privacy
-          .get(`/receipts${format}${day}&${name}=${encodeURIComponent(typed)}`)
-          .expect(200);
-    await visitors.privacy.get(`/access-log?person=${encodeURIComponent(typed)}`).expect(200);
+        await visitors.privacy.get(`/receipts${format}?range=all&${name}=${text}`).expect(200);
+    await visitors.privacy.get(`/access-log?person=${text}`).expect(200);
     await visitors.operator.post('/names', { kind: 'clinic', id: typed, alias: 'x' }).expect(303);
     await visitors.privacy.post('/sessions/end', { user: typed }).expect(303);
-    await visitors.desk.get(`/search?q=${encodeURIComponent(typed)}`).expect(200);
+    await visitors.desk.get(`/search?q=${text}`).expect(200);
     const filters = JSON.stringify(
       await database.rows('select actor, filter, subjects from public.access_log'),
     );
     expect(filters).not.toMatch(/typed|9876543210/);
-    await visitors.privacy.get(`/receipts${day}&clinic=c-1`).expect(200);
-    const [last] = await database.rows('select filter from public.access_log order by entry desc limit 1');
-    expect(last!.filter).toMatchObject({
-      list: 'receipts',
-      clinic: expect.stringMatching(/^[0-9a-f]{64}$/),
-    });
+    await visitors.privacy.get('/receipts?range=all&clinic=c-1').expect(200);
+    const clinic = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect((await lastEntry()).filter).toMatchObject({ list: 'receipts', clinic });
   });
 
   it('shows nothing where the access log cannot be written', async () => {
@@ -260,29 +258,23 @@ it('the history of a receipt tells of the money that moved, as the view of payme
   });
   const paidOnce = paid(0, 200, 'receipt.created');
   await store(paidOnce, paid(1, null), paid(2, 50), paid(3, 75), paid(4, 0, 'receipt.deleted'));
-  const [row] = await database.rows('select business_id from receipts');
   const visitor = await visitAs(openApp(database).app, database, ['viewer']);
-  const { text } = await visitor.get(`/records/receipt?business=${row!.business_id}&id=9`).expect(200);
+  const { text } = await visitor.get(`/records/receipt?business=${business_id}&id=9`).expect(200);
   for (const said of ['₹200 paid', '₹150 went back', '₹25 paid', 'Deleted · ₹75 went back'])
     expect(text).toContain(said);
 });
 
 describe('a patient', () => {
-  const own = `/patients/${patientHandle({ adminToken, oidc: undefined }, ['p:platform:4711-abcd'])}`;
+  const own = `/patients/${handleOf('p:platform:4711-abcd')}`;
   let officer: Visitor;
   beforeEach(async () => {
     await database.rows(
       'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receiver.holds, receipts, appointments, consent_forms, admissions',
     );
     officer = await visitAs(openApp(database).app, database, ['privacy']);
+    const asha = { patient_oid: '4711-abcd', partner_patient_id: 'own-7', name: 'Asha Canary' };
     await store(
-      receipt(1, {
-        patient_oid: '4711-abcd',
-        name: 'Asha Canary',
-        partner_patient_id: 'own-7',
-        net_amount: 321,
-        amount_paid: 321,
-      }),
+      receipt(1, { ...asha, net_amount: 321, amount_paid: 321 }),
       receipt(2, { patient_oid: 'other', name: 'Ravi' }),
     );
   });
@@ -310,24 +302,18 @@ describe('a patient', () => {
   it('has its receipts with their states, appointments and papers, and sums of what counts', async () => {
     const mine = { patient_oid: '4711-abcd', created_at: now - 86_400 };
     const paper = { patientid: '4711-abcd', type: 'mcert', url: 'https://f.invalid/paper' };
-    const stay = {
-      id: 'ad1',
-      pid: '4711-abcd',
-      admission_date: now - 86_400,
-      totalbilled: 9000,
-      totalpaid: 1000,
-    };
+    const stay = { pid: '4711-abcd', admission_date: now - 86_400, totalbilled: 9000, totalpaid: 1000 };
     const visit = { patient_id: '4711-abcd', status: 'CM', created_at: now };
     await store(
       receipt(3, { ...mine, receipt_number: 'R-3', net_amount: 100, amount_paid: 40, aid: 'a1' }),
       receipt(4, { ...mine, receipt_number: 'R-4', net_amount: 7000, receipt_status: 'FAILED' }),
       receipt(5, { ...mine, receipt_number: 'R-5', net_amount: 8000 }),
-      { ...receipt(5, {}), event: 'receipt.deleted', event_time: now + 1, data: { receipt_id: 5 } },
+      { ...callback('receipt.deleted', { receipt_id: 5 }), event_time: now + 1 },
       receipt(6, { patient_oid: 'other', receipt_number: 'R-6' }),
-      { ...receipt(0, {}), event: 'appointment.updated', data: { ...visit, appointment_id: 'a1' } },
-      { ...receipt(0, {}), event: 'appointment.updated', data: { ...visit, appointment_id: 'a2' } },
-      { ...receipt(0, {}), event: 'mcert.created', data: { ...paper, id: 'f1' } },
-      { ...receipt(0, {}), event: 'ipd_admissions.created', data: stay },
+      callback('appointment.updated', { ...visit, appointment_id: 'a1' }),
+      callback('appointment.updated', { ...visit, appointment_id: 'a2' }),
+      callback('mcert.created', { ...paper, id: 'f1' }),
+      callback('ipd_admissions.created', { ...stay, id: 'ad1' }),
     );
     const { text } = await officer.get(own).expect(200);
     // Deleted and failed receipts are listed, and in no sum.
@@ -335,15 +321,8 @@ describe('a patient', () => {
       expect(text).toContain(sum);
     for (const [row, state] of Object.entries({ 'R-3': 'Part paid', 'R-4': 'Failed', 'R-5': 'Deleted' }))
       expect(text).toMatch(new RegExp(`${row}<(?:(?!</tr>).)*>${state}<`));
-    for (const shown of [
-      'id=a1"',
-      'id=a2"',
-      'id=f1"',
-      'id=ad1"',
-      '>₹8,000<',
-      '>Medical certificate<',
-      'https://f.invalid/paper',
-    ])
+    for (const id of ['a1', 'a2', 'f1', 'ad1']) expect(text).toContain(`id=${id}"`);
+    for (const shown of ['>₹8,000<', '>Medical certificate<', 'https://f.invalid/paper'])
       expect(text).toContain(shown);
     expect(text).not.toContain('R-6');
   });
@@ -376,31 +355,22 @@ describe('a patient', () => {
   });
 
   it('whom nobody names cannot be held or erased', async () => {
-    const nobody = `/patients/${patientHandle({ adminToken, oidc: undefined }, ['p:platform:nobody'])}`;
+    const nobody = `/patients/${handleOf('p:platform:nobody')}`;
     for (const path of [nobody, `${nobody}/erase`]) await officer.get(path).expect(404);
-    const empty = patientHandle({ adminToken, oidc: undefined }, []);
-    for (const handle of ['nobody', empty])
+    for (const handle of ['nobody', handleOf()])
       for (const action of ['hold', 'erase', 'export'])
         await officer.post(`/patients/${handle}/${action}`).expect(404);
   });
 
   it('has its name on an appointment, and others that an erasure may be about have theirs in its preview', async () => {
     await store(
-      {
-        ...receipt(0, {}),
-        event: 'appointment.updated',
-        data: { appointment_id: 'a1', patient_id: '4711-abcd' },
-      },
+      callback('appointment.updated', { appointment_id: 'a1', patient_id: '4711-abcd' }),
       receipt(3, { patient_oid: 'other', name: 'Ravi', remarks: 'sister of 4711-abcd' }),
     );
-    const [{ business_id }] = (await database.rows('select business_id from appointments')) as [
-      { business_id: string },
-    ];
     const { text } = await officer.get(`/records/appointment?business=${business_id}&id=a1`).expect(200);
     expect(text).toContain(`<a href="/console${own}">Asha Canary</a>`);
     expect((await officer.get(`${own}/erase`)).text).toContain('receipt.created, Ravi</a>');
-    const [ravi] = await database.rows(`select receiver.hash_of('p:platform:other') as hash`);
-    expect((await entries('reveal')).at(-1)!.subjects).toContain(ravi!.hash);
+    expect((await entries('reveal')).at(-1)!.subjects).toContain(await hashOf('p:platform:other'));
   });
 
   it('is erased on the pages, after a preview and the end of the id', async () => {
@@ -411,10 +381,8 @@ describe('a patient', () => {
     await officer.post(`${own}/erase`).expect(400);
     expect(await everything(coreOf(database))).toContain('Asha Canary');
 
-    await officer
-      .post(`${own}/erase`, { confirm: 'abcd' })
-      .expect(303)
-      .expect('Location', '/console/erasures');
+    const erased = await officer.post(`${own}/erase`, { confirm: 'abcd' }).expect(303);
+    expect(erased.headers.location).toBe('/console/erasures');
     const left = await everything(coreOf(database));
     expect(left).not.toMatch(/Asha Canary|4711-abcd|own-7/);
     expect(left).toMatch(/Ravi/);
@@ -433,7 +401,7 @@ describe('a patient', () => {
     ['platform:p1', 'p1'],
     ['partner:b:7', '7'],
   ])('is erased by the end of the id %s, which is %s', async (id, confirm) => {
-    const address = `/patients/${patientHandle({ adminToken, oidc: undefined }, [`p:${id}`])}/erase`;
+    const address = `/patients/${handleOf(`p:${id}`)}/erase`;
     await officer.post(address, { confirm: `0${confirm}` }).expect(400);
     await officer.post(address, { confirm }).expect(303);
   });

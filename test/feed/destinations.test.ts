@@ -111,6 +111,18 @@ async function add(core: Core, endpoint: Endpoint, ...options: string[]) {
   return id;
 }
 
+async function openWithEndpoint() {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  return { core, endpoint, id: await add(core, endpoint) };
+}
+
+/** Of the first destination, as the checks have it. */
+const check = async (core: Core) => (await checkDestinations(core))[0]!;
+
+/** Makes the next attempt due. */
+const retry = () => database.rows('update receiver.destinations set next_at = now()');
+
 /** Sends until the test ends, or the returned function is called. */
 function send(core: Core, times: Partial<Core['config']['times']> = {}) {
   const stopping = new AbortController();
@@ -126,9 +138,7 @@ function send(core: Core, times: Partial<Core['config']['times']> = {}) {
 }
 
 it('an endpoint that fails in any way, and killed senders, get each change at least once, in order for its record', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
+  const { core, endpoint } = await openWithEndpoint();
   const random = seededRandom(11);
   const ways: ((res: ServerResponse) => unknown)[] = [
     (res) => res.writeHead(503).end('later'),
@@ -177,7 +187,7 @@ it('a destination that hangs delays no other, and two processes send it no chang
   expect(versionsOf(good)).toEqual(all);
   for (const endpoint of [slow, slower]) expect(versionsOf(endpoint)).toEqual(all.slice(0, 8));
   await Promise.all(stops.map((stop) => stop()));
-  await database.rows('update receiver.destinations set next_at = now()');
+  await retry();
   send(core, { webhookMs: 50 });
   await until(() => slow.requests.length > 8 + 8 + 3);
   for (const { data } of slow.requests.slice(8 + 8)) expect(data.version).toBe(all[0]);
@@ -209,9 +219,7 @@ it('a page is one entry of the access log, which is written before its first cha
 });
 
 it('a change that is not accepted comes again alone, then what follows, and the position is before it meanwhile', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
+  const { core, endpoint } = await openWithEndpoint();
   const respondTo = hold(endpoint, 8);
   for (let id = 1; id <= 12; id++) await change(core, id);
   const all = await positions(database);
@@ -221,7 +229,6 @@ it('a change that is not accepted comes again alone, then what follows, and the 
   await until(async () => (await state()).attempts === 1);
   expect(await state()).toMatchObject({ position: all[3], outcome: '503' });
   const sent = endpoint.requests.length;
-  const retry = () => database.rows('update receiver.destinations set next_at = now()');
   endpoint.respond = (res) => res.writeHead(503).end();
   await retry();
   await until(async () => (await state()).attempts === 2);
@@ -235,9 +242,7 @@ it('a change that is not accepted comes again alone, then what follows, and the 
 });
 
 it('what was read some seconds ago is read again before it is sent', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
+  const { core, endpoint } = await openWithEndpoint();
   const respondTo = hold(endpoint, 8);
   for (let id = 1; id <= 9; id++) await change(core, id, { name: 'Asha' });
   send(core);
@@ -255,9 +260,7 @@ it('what was read some seconds ago is read again before it is sent', async () =>
 });
 
 it('a stop ends a page at once, and saves what was accepted', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   endpoint.respond = (res, item) => Number(item.id) <= 5 && res.end();
   for (let n = 1; n <= 20; n++) await change(core, n);
   const stop = send(core);
@@ -268,9 +271,7 @@ it('a stop ends a page at once, and saves what was accepted', async () => {
 });
 
 it('a pause ends with the page, and a resume meanwhile sends nothing twice', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   const respondTo = hold(endpoint, 8);
   for (let n = 1; n <= 60; n++) await change(core, n);
   const all = await positions(database);
@@ -289,9 +290,7 @@ it('a pause ends with the page, and a resume meanwhile sends nothing twice', asy
 });
 
 it('a waiting change is logged and sent as the record is then, with one id for all attempts', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   endpoint.respond = (res, { record }) => res.writeHead(record!.name === null ? 200 : 500).end();
   await change(core, 1, { name: 'Asha' }, 'created');
   send(core);
@@ -307,24 +306,18 @@ it('a waiting change is logged and sent as the record is then, with one id for a
 });
 
 it('a page that a database error ends is sent again soon, and the check says so', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
+  const { core, endpoint } = await openWithEndpoint();
   await change(core, 1, { name: 'Asha' });
   await database.rows('alter table access_log rename to gone');
   send(core);
-  const check = async () => (await checkDestinations(core))[0]!;
-  const failed = { status: 'warn', detail: 'The last attempt: database error' };
   await until(async () => (await state()).outcome !== null, 20_000);
-  expect(await check()).toMatchObject(failed);
+  expect(await check(core)).toMatchObject({ status: 'warn', detail: 'The last attempt: database error' });
   await database.rows('alter table gone rename to access_log');
   await until(() => endpoint.accepted.length === 1);
 });
 
 it('a process whose families are not those of the tables leaves a destination to others', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   await change(core, 1);
   const fingerprint = `update receiver.settings set value = $1 where name = 'families'`;
   await database.rows(fingerprint, ['of another version']);
@@ -342,9 +335,7 @@ it('a process whose families are not those of the tables leaves a destination to
 });
 
 it('a command that sends from the beginning while a change is sent delays nothing', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   await change(core, 1);
   send(core);
   await until(async () => (await state()).outcome === '200');
@@ -360,9 +351,7 @@ it('a command that sends from the beginning while a change is sent delays nothin
 });
 
 it('a resume while a change is sent counts its failures anew', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   const respondTo = hold(endpoint, 1);
   await change(core, 1);
   await database.rows('update receiver.destinations set attempts = 20');
@@ -390,17 +379,14 @@ it('a copy of the database sends nothing until its destinations are confirmed', 
   send(copy);
   await until(() => own.accepted.length === 1);
   expect(endpoint.requests).toEqual([]);
-  const [check] = await checkDestinations(copy);
-  expect(check).toMatchObject({ about: id, status: 'fail', todo: expect.stringContaining(`resume ${id}`) });
+  const todo = expect.stringContaining(`resume ${id}`);
+  expect(await check(copy)).toMatchObject({ about: id, status: 'fail', todo });
   await run(copy, 'resume', id);
   await until(() => endpoint.accepted.length === 1);
 });
 
 it('a change that is refused for days pauses its destination, and can be skipped', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
-  const check = async () => (await checkDestinations(core))[0]!;
+  const { core, endpoint, id } = await openWithEndpoint();
   const dueSince = (days: number) =>
     database.rows(
       `update receiver.destinations set next_at = now(), failing_since = now() - $1 * interval '1 day'`,
@@ -412,7 +398,7 @@ it('a change that is refused for days pauses its destination, and can be skipped
   send(core, { webhookPauseMs: 3_600_000, maxWebhookPauseMs: dayMs });
   await until(async () => (await state()).attempts === 1);
   expect(await run(core, 'list')).toContain('422');
-  expect(await check()).toMatchObject({ status: 'warn', detail: expect.stringContaining('422') });
+  expect(await check(core)).toMatchObject({ status: 'warn', detail: expect.stringContaining('422') });
   await dueSince(2.9);
   await until(async () => (await state()).attempts === 2);
   expect(endpoint.requests).toHaveLength(3);
@@ -420,10 +406,10 @@ it('a change that is refused for days pauses its destination, and can be skipped
     'select extract(epoch from next_at - now())::float / 3600 as hours from receiver.destinations',
   );
   expect(Math.abs((row!.hours as number) - 2)).toBeLessThan(0.6); // Twice the first pause, and a quarter of jitter
-  expect(await check()).toMatchObject({ status: 'warn', since: expect.any(Date) });
+  expect(await check(core)).toMatchObject({ status: 'warn', since: expect.any(Date) });
   await dueSince(3.1);
-  await until(async () => (await check()).status === 'fail');
-  expect((await check()).todo).toMatch(/resume.*skip/);
+  await until(async () => (await check(core)).status === 'fail');
+  expect((await check(core)).todo).toMatch(/resume.*skip/);
   await dueSince(0);
   expect(await findDue(core)).toEqual([]);
   expect(await run(core, 'skip', id)).toContain('receipt 1 is skipped');
@@ -433,33 +419,28 @@ it('a change that is refused for days pauses its destination, and can be skipped
 });
 
 it('the last attempt decides about the check, and Retry-After about the next one', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
-  const check = async () => (await checkDestinations(core))[0]!;
-  expect(await check()).toMatchObject({ status: 'ok', detail: expect.stringContaining('none yet') });
+  const { core, endpoint } = await openWithEndpoint();
+  expect(await check(core)).toMatchObject({ status: 'ok', detail: expect.stringContaining('none yet') });
   endpoint.respond = (res) => res.writeHead(429, { 'Retry-After': '3600' }).end();
   await change(core, 1);
   const stop = send(core, { maxWebhookPauseMs: dayMs });
-  await until(async () => (await check()).status === 'warn');
+  await until(async () => (await check(core)).status === 'warn');
   await stop();
   const due = `select abs(extract(epoch from next_at - now()) - 3600) < 600 as "isHour" from receiver.destinations`;
   expect(await database.rows(due)).toEqual([{ isHour: true }]);
   endpoint.respond = (res) => res.end();
-  await database.rows('update receiver.destinations set next_at = now()');
+  await retry();
   send(core);
-  await until(async () => (await check()).status === 'ok');
-  expect((await check()).detail).toContain('200');
+  await until(async () => (await check(core)).status === 'ok');
+  expect((await check(core)).detail).toContain('200');
   await database.rows(`update receiver.destinations set url = 'http://127.0.0.1:2/'`);
   await change(core, 2);
-  await until(async () => (await check()).status === 'warn');
-  expect((await check()).detail).toContain('ECONNREFUSED');
+  await until(async () => (await check(core)).status === 'warn');
+  expect((await check(core)).detail).toContain('ECONNREFUSED');
 });
 
 it('a restored database uses no id of a webhook twice', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  await add(core, endpoint);
+  const { core, endpoint } = await openWithEndpoint();
   send(core);
   for (const amount of [1, 2]) {
     await change(core, 1, { net_amount: amount });
@@ -476,9 +457,7 @@ const restore = () =>
     update receiver.destinations set position = 0`);
 
 it('410 pauses a destination at once; commands pause, try and remove it', async () => {
-  const core = openCore(database);
-  const endpoint = await startEndpoint();
-  const id = await add(core, endpoint);
+  const { core, endpoint, id } = await openWithEndpoint();
   endpoint.respond = (res) => res.writeHead(410).end();
   await change(core, 1);
   send(core);
