@@ -34,18 +34,24 @@ const state = async () => {
   const [row] = await database.rows('select attempts, outcome, is_leased from receiver.destinations');
   return row;
 };
-const isRegistered = () => until(async () => (await database.count('receiver.destinations')) === 1);
+/** A core whose database knows the handler, which has been called with nothing. */
+async function openRegistered(): Promise<Core> {
+  const core = open();
+  await startHandler(core, async () => {})();
+  return core;
+}
+const abortOf = (signal: AbortSignal) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 const failedTimes = (attempts: number) => until(async () => (await state())?.attempts === attempts);
 
 it('a restart neither counts a failure of a handler again nor hides it', async () => {
-  const core = open();
+  const core = await openRegistered();
   let calls = 0;
   const fail = async () => {
     calls += 1;
     throw Object.assign(new Error('of a record'), { code: 'MINE' });
   };
   const stop = startHandler(core, fail);
-  await isRegistered();
   await change(core, 1);
   await failedTimes(1);
   await stop();
@@ -62,10 +68,7 @@ it('a restart neither counts a failure of a handler again nor hides it', async (
 });
 
 it('the restart of a process that a call has ended counts that call', async () => {
-  const core = open();
-  const stop = startHandler(core, async () => {});
-  await isRegistered();
-  await stop();
+  const core = await openRegistered();
   await database.rows(
     `update receiver.destinations set is_leased = true, next_at = now() + interval '1 minute'`,
   );
@@ -75,13 +78,12 @@ it('the restart of a process that a call has ended counts that call', async () =
 });
 
 it('a stop in the middle of a call leaves it to the next process, at once and uncounted', async () => {
-  const core = open();
+  const core = await openRegistered();
   const versions: number[] = [];
   const stop = startHandler(core, ({ change: { version } }, { signal }) => {
     versions.push(version);
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return abortOf(signal);
   });
-  await isRegistered();
   await change(core, 1);
   await until(() => versions.length === 1);
   expect(await state()).toMatchObject({ is_leased: true });
@@ -94,8 +96,7 @@ it('a stop in the middle of a call leaves it to the next process, at once and un
 });
 
 it('the first change is called alone, then at most twice as many each time', async () => {
-  const core = open();
-  await startHandler(core, async () => {})();
+  const core = await openRegistered();
   for (let id = 1; id <= 40; id += 1) await change(core, id);
   let [calls, running] = [0, 0];
   const most: number[] = [];
@@ -114,7 +115,7 @@ it('the first change is called alone, then at most twice as many each time', asy
 });
 
 it('no change is left out before it is known which one has ended the process', async () => {
-  const core = open();
+  const core = await openRegistered();
   const skip = () => runCommand(core, addDestinationsCommand, 'destinations', 'skip', 'handler:mine');
   await startHandler(core, async () => {})();
   await change(core, 1);
@@ -126,13 +127,12 @@ it('no change is left out before it is known which one has ended the process', a
 });
 
 it('a call that ends well after a stop is not repeated', async () => {
-  const core = open();
+  const core = await openRegistered();
   let calls = 0;
   const stop = startHandler(core, (_event, { signal }) => {
     calls += 1;
     return new Promise((resolve) => signal.addEventListener('abort', () => setImmediate(resolve)));
   });
-  await isRegistered();
   await change(core, 1);
   await until(() => calls === 1);
   await stop();
@@ -141,29 +141,17 @@ it('a call that ends well after a stop is not repeated', async () => {
   expect(await state()).toEqual({ attempts: 0, outcome: 'done', is_leased: false });
 });
 
+const rejectWith = (code: unknown) => () => Promise.reject(Object.assign(new Error(), { code }));
+
 it.each([
   ['a time-out', 100, () => new Promise(() => {}), 'TimeoutError'],
   ['a text', 60_000, () => Promise.reject('of a record'), 'unknown error'],
   ['a record', 60_000, () => Promise.reject({ name: 'Asha Rao', code: '+91 98765 43210' }), 'unknown error'],
-  [
-    'a code that is a text',
-    60_000,
-    () => Promise.reject(Object.assign(new Error(), { code: 'of a record' })),
-    'Error',
-  ],
-  ['a number as its code', 60_000, () => Promise.reject(Object.assign(new Error(), { code: 404 })), '404'],
+  ['a code that is a text', 60_000, rejectWith('of a record'), 'Error'],
+  ['a number as its code', 60_000, rejectWith(404), '404'],
 ])('the outcome says what a handler has failed by: %s', async (_, timeoutMs, run, outcome) => {
-  const core = open();
-  startHandler(
-    core,
-    (_event, { signal }) =>
-      Promise.race([
-        run(),
-        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-      ]),
-    timeoutMs,
-  );
-  await isRegistered();
+  const core = await openRegistered();
+  startHandler(core, (_event, { signal }) => Promise.race([run(), abortOf(signal)]), timeoutMs);
   await change(core, 1);
   await failedTimes(1);
   expect(await state()).toMatchObject({ outcome });
@@ -171,12 +159,11 @@ it.each([
 
 it('the log has the place of what a handler throws, and nothing of its texts', async () => {
   const lines: string[] = [];
-  const core = { ...open(), log: createLog('warn', { write: (line) => lines.push(line) }) };
+  const core = { ...(await openRegistered()), log: createLog('warn', { write: (line) => lines.push(line) }) };
   const error = new Error('550 refused\n    at Asha Rao (asha@example.org:1:1)');
   startHandler(core, async () => {
     throw Object.assign(error, { name: 'Asha Rao', code: '+91 98765 43210' });
   });
-  await isRegistered();
   await change(core, 1);
   await failedTimes(1);
   expect(lines.join('')).toContain('"type":"unknown error","at":"at ');
@@ -185,8 +172,7 @@ it('the log has the place of what a handler throws, and nothing of its texts', a
 });
 
 it('a handler without any process is said to have none, also one that has failed before', async () => {
-  const core = open();
-  await startHandler(core, async () => {})();
+  const core = await openRegistered();
   await change(core, 1);
   await database.rows(`update receiver.changes set at = now() - interval '2 hours'`);
   const ago = `now() - interval '2 hours'`;
