@@ -29,6 +29,9 @@ const tasks = async (where: string) => {
   return rows.map(({ name }) => name as string);
 };
 
+const failingSince = async () =>
+  (await database.rows('select failing_since from receiver.tasks'))[0]?.failing_since;
+
 it('the service runs each task of each feature, and does their work', async () => {
   const old = '018f0000-0000-8000-8000-000000000001';
   await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body, last_received_at)
@@ -68,17 +71,13 @@ it('a task that fails is seen until it succeeds', async () => {
     if (isBroken) throw new Error('a');
   };
   const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, createLog('silent'));
-  const failing = async () =>
-    (await database.rows('select failing_since from receiver.tasks'))[0]?.failing_since;
-  await until(failing);
+  await until(failingSince);
   isBroken = false;
-  await until(async () => !(await failing()));
+  await until(async () => !(await failingSince()));
   await stop();
 });
 
 it('a stop makes no task fail, and ends the failure of one that has gone on for longer than its lease', async () => {
-  const failingSince = async () =>
-    (await database.rows('select failing_since from receiver.tasks'))[0]!.failing_since;
   const runUntilStop = async (leaseMs: number, hasGoneOn: (ms: number) => boolean) => {
     let startedAt: number | undefined;
     const run = (signal: AbortSignal) => {

@@ -8,6 +8,7 @@ import { adminToken, openApp, textOf, type Visitor, visitAs } from './support.ts
 const database = useReceiverDatabase();
 const actor = { id: 'priya-1', name: 'Priya' };
 const asha = ['p:platform:asha-4711'];
+const handle = patientHandle({ adminToken, oidc: undefined }, asha);
 let officer: Visitor;
 let viewer: Visitor;
 beforeAll(async () => {
@@ -31,10 +32,7 @@ it('says in words who did what, and reading it is an entry', async () => {
     /Priya opened a list 200 – (?=.*list receipts)(?=.*range last month)(?=.*one business)(?=.*personal)/,
   );
   expect(text).toContain('href="/console/rejected/00000000-0000-8000-8000-000000000000"');
-  const [last] = await database.rows(
-    'select action, rows from public.access_log order by entry desc limit 1',
-  );
-  expect(last).toEqual({ action: 'audit', rows: 3 });
+  expect(await lastEntry()).toMatchObject({ action: 'audit', rows: 3 });
   const ofPriya = textOf((await officer.get('/access-log?person=priya-1')).text);
   expect(ofPriya).toContain('deleted rejected messages');
   expect(ofPriya).not.toContain('ravi-2');
@@ -44,7 +42,6 @@ it('says in words who did what, and reading it is an entry', async () => {
 });
 
 it('says on paper whose entries these are', async () => {
-  const handle = patientHandle({ adminToken, oidc: undefined }, asha);
   const headOf = async (query: string) =>
     /class="printed">(.*?)<\/tr>/.exec((await officer.get(`/access-log?${query}`).expect(200)).text)![1];
   expect(await headOf('person=priya-1')).toContain('Access log · All days · Person: priya-1');
@@ -52,7 +49,6 @@ it('says on paper whose entries these are', async () => {
 });
 
 it('has who has seen a patient, at an address without the id, and tells no typed text to the log', async () => {
-  const handle = patientHandle({ adminToken, oidc: undefined }, asha);
   const page = textOf((await officer.get(`/access-log?patient=${handle}`).expect(200)).text);
   expect(page).toContain('ravi-2 opened names');
   expect(page).not.toContain('opened a list 200');
@@ -63,22 +59,19 @@ it('has who has seen a patient, at an address without the id, and tells no typed
     await officer.get(`${path}?patient=${handle}`).expect(200);
     expect(await loggedOf(path.endsWith('csv') ? 'download' : 'audit')).toEqual([hash[0]!.hash]);
     await officer.get(`${path}?person=priya-1`).expect(200);
-    const [entry] = await database.rows('select filter from public.access_log order by entry desc limit 1');
-    expect(entry!.filter).toMatchObject({ person: expect.stringMatching(/^[\da-f]{64}$/) });
+    expect((await lastEntry()).filter).toMatchObject({ person: expect.stringMatching(/^[\da-f]{64}$/) });
   }
   await officer.get('/access-log?person=CANARY').expect(200);
   const log = JSON.stringify(await database.rows('select filter, subjects from public.access_log'));
   expect(log).not.toMatch(/CANARY|asha/);
 });
 
-/** The patients of the newest entry of an action. */
-const loggedOf = async (action: string) => {
-  const [entry] = await database.rows(
-    'select subjects from public.access_log where action = $1 order by entry desc limit 1',
-    [action],
-  );
-  return entry!.subjects as string[];
+/** The newest entry, or that of an action. */
+const lastEntry = async (action?: string) => {
+  const newest = 'select * from access_log where action = coalesce($1, action) order by entry desc limit 1';
+  return (await database.rows(newest, [action]))[0]!;
 };
+const loggedOf = async (action: string) => (await lastEntry(action)).subjects as string[];
 
 it('has each patient of a list once', async () => {
   const booking = (appointment_id: string) =>

@@ -22,14 +22,17 @@ const now = Math.floor(Date.now() / 1000);
 const actor = { id: 'somebody' };
 
 const store = (...callbacks: object[]) => storeAndMerge(core, ...callbacks);
-const receipt = (receipt_id: number, data: object, business_id = 'b1') => ({
-  ...{ event: 'receipt.created', event_time: now - receipt_id, business_id },
-  data: { receipt_id, ...data },
+const callback = (event: string, data: object, secondsAgo = 0, business_id = 'b1') => ({
+  ...{ event, event_time: now - secondsAgo, business_id },
+  data,
 });
+const receipt = (receipt_id: number, data: object, business_id?: string) =>
+  callback('receipt.created', { receipt_id, ...data }, receipt_id, business_id);
+const searchAs = (text: string, mayNamePeople = true) => search(core, text, { actor, mayNamePeople });
 const asha = { name: 'Asha Rao', patient_oid: 'P1', aid: 'a-1' };
 /** What a search shows: patients as `p:platform:<id>`, records as `family id`. */
 async function found(text: string, mayNamePeople = true): Promise<string[]> {
-  const { persons, hits } = await search(core, text, { actor, mayNamePeople });
+  const { persons, hits } = await searchAs(text, mayNamePeople);
   return [
     ...persons.flatMap(({ subjects }) => subjects),
     ...hits.map(({ family, recordId }) => `${family.name} ${recordId}`),
@@ -37,17 +40,12 @@ async function found(text: string, mayNamePeople = true): Promise<string[]> {
 }
 
 it('a search finds by an id of any kind, a phone number in any spelling, and words of a name', async () => {
+  const devi = { name: { first_name: 'Rao', last_name: 'Devi' }, phone: 9876543210 };
   await store(
     receipt(1, { ...asha, mobile: '+91 98765-43210', receipt_number: 'R/7' }),
     receipt(2, { name: 'Ashok %', mobile: '09876543210', patient_oid: 'P2' }, 'b2'),
-    {
-      ...{ event: 'ipd_admissions.created', event_time: now - 9, business_id: 'b1' },
-      data: { id: 'adm', patient: { name: { first_name: 'Rao', last_name: 'Devi' }, phone: 9876543210 } },
-    },
-    {
-      ...{ event: 'appointment.created', event_time: now, business_id: 'b1' },
-      data: { appointment_id: 'a-1', partner_patient_id: 'mine', patient_id: 'P1' },
-    },
+    callback('ipd_admissions.created', { id: 'adm', patient: devi }, 9),
+    callback('appointment.created', { appointment_id: 'a-1', partner_patient_id: 'mine', patient_id: 'P1' }),
   );
   expect(await found('1')).toEqual(['receipt 1']);
   expect(await found('01')).toEqual(['receipt 1']);
@@ -69,11 +67,7 @@ it('a search compares texts, not their bytes: other normal forms, digits and das
   await store(
     receipt(1, { name: 'রড়\u09cdয়\u200d Rao', receipt_number: 'R\u20117' }),
     receipt(2, { name: 'রড\u09bc\u09cdয\u09bc Rao', receipt_number: 'R-8' }),
-    {
-      event: 'appointment.created',
-      event_time: now,
-      data: { appointment_id: 'caf\u00e9' },
-    },
+    callback('appointment.created', { appointment_id: 'caf\u00e9' }),
   );
   for (const text of ['রড়\u09cdয়', 'রড\u09bc\u09cdয\u09bc', 'র\u200cড়\u09cdয়'])
     expect(await found(text)).toEqual(['receipt 1', 'receipt 2']);
@@ -92,7 +86,7 @@ it('digits find the receipts whose printed number ends with them, before one wit
     receipt(29, { receipt_number: 'JA-26712' }),
     receipt(28, { receipt_number: '2671' }),
   );
-  const { hits } = await search(core, '2671', { actor, mayNamePeople: true });
+  const { hits } = await searchAs('2671');
   expect(hits.map((hit) => [hit.recordId, describeMatch(hit)])).toEqual([
     ['28', 'its number'],
     ['31', 'its number'],
@@ -132,28 +126,23 @@ it('persons come first, one for each patient id, with what the newest record cal
     receipt(6, { patient_oid: 'P1', mobile: '1', net_amount: 10, amount_paid: 9 }, 'b2'),
     person(7, undefined, '9833212345'),
   );
-  const { persons, hits } = await search(core, '98332 12345', { actor, mayNamePeople: true });
-  const at = (seconds: number) => new Date((now - seconds) * 1000);
-  expect(persons).toMatchObject([
-    {
-      ...{ by: 'phone', subjects: ['p:platform:P1'], name: 'Name 1', phone: '+91 98332 12345' },
-      ...{ businessId: 'b1', at: at(1) },
-    },
-    {
-      ...{ by: 'phone', subjects: ['p:platform:P2'], name: 'Name 2', phone: '+919833212345' },
-      ...{ businessId: 'b1', at: at(2) },
-    },
-  ]);
+  const { persons, hits } = await searchAs('98332 12345');
+  const found = (n: number, phone: string) => ({
+    ...{ by: 'phone', subjects: [`p:platform:P${n}`], name: `Name ${n}`, phone },
+    ...{ businessId: 'b1', at: new Date((now - n) * 1000) },
+  });
+  expect(persons).toMatchObject([found(1, '+91 98332 12345'), found(2, '+919833212345')]);
   expect(hits.map(({ recordId }) => recordId)).toEqual(['7']);
 });
 
 it('the last four to nine digits of a phone number find its person, in digits of any script', async () => {
+  const booked = { billing: { name: 'Asha', phone: '9833218722' }, patient: { id: 'P5' } };
   await store(
     person(1, 'P1', '+91 98332-18722'),
     person(2, 'P2', '९८३३२१८७२२'),
     person(3, 'P3', '9833287220'),
     person(4, 'P4', '9832210022 '),
-    { event: 'booking.init', event_time: now - 9, data: { order_id: 'o', ...booked('9833218722', 'P5') } },
+    callback('booking.init', { order_id: 'o', ...booked }, 9),
   );
   for (const text of ['8722', '18722', '218722', '833218722', '८७२२', '8-722', '9833218722', '+919833218722'])
     expect([text, await found(text)]).toEqual([text, ['p:platform:P1', 'p:platform:P2', 'p:platform:P5']]);
@@ -161,7 +150,6 @@ it('the last four to nine digits of a phone number find its person, in digits of
   for (const text of ['722', '98722', '0833218722']) expect([text, await found(text)]).toEqual([text, []]);
   expect(await found('8722', false)).toEqual([]);
 });
-const booked = (phone: string, id: string) => ({ billing: { name: 'Asha', phone }, patient: { id } });
 
 it('a name is found by its words in any order and script, with any punctuation', async () => {
   const names = [
@@ -204,7 +192,7 @@ it('a record of a person is listed too where its number was found, and a search 
   );
   expect(await found('8722')).toEqual(['p:platform:P1', 'receipt 1']);
   await store(...Array.from({ length: 101 }, (_, n) => person(10 + n, `Q${n}`, '9811111111')));
-  const { persons, hits, isCut } = await search(core, '9811111111', { actor, mayNamePeople: true });
+  const { persons, hits, isCut } = await searchAs('9811111111');
   expect([persons.length, hits.length, isCut]).toEqual([100, 0, true]);
 });
 
@@ -214,15 +202,13 @@ it('the entry of a search has the patients of all persons and records that it sh
     person(2, 'P2', '9811111111'),
     person(3, undefined, '9811111111'),
   );
-  await search(core, '9811111111', { actor, mayNamePeople: true });
+  await searchAs('9811111111');
   const entries = await database.rows(`
     select subjects = array(select receiver.hash_of('p:platform:' || p) from unnest('{P1,P2}'::text[]) p) as all, rows, filter
     from public.access_log`);
   expect(entries).toEqual([{ all: true, rows: 3, filter: { by: ['phone'] } }]);
   await database.rows('alter table public.access_log rename to gone');
-  await expect(search(core, '9811111111', { actor, mayNamePeople: true })).rejects.toThrow(
-    'could not be written',
-  );
+  await expect(searchAs('9811111111')).rejects.toThrow('could not be written');
 });
 
 it('a record with an id is listed beside any number of records whose printed numbers end with it', async () => {
@@ -230,17 +216,15 @@ it('a record with an id is listed beside any number of records whose printed num
     ...Array.from({ length: 110 }, (_, n) => receipt(1000 + n, { receipt_number: `A-${n}777` })),
     receipt(777, { receipt_number: 'A-7' }),
   );
-  const { hits, isCut } = await search(core, '777', { actor, mayNamePeople: false });
+  const { hits, isCut } = await searchAs('777', false);
   expect([hits[0]!.number, hits.at(-1)!.recordId, isCut]).toEqual(['A-0777', '777', true]);
 });
 
 it('an erased person is found nowhere', async () => {
-  const [first] = await store(receipt(1, { ...asha, mobile: '9876543210' }), {
-    event: 'abha.created',
-    event_time: now,
-    business_id: 'b1',
-    data: { abha_address: 'asha@abdm', oid: 'P1' },
-  });
+  const [first] = await store(
+    receipt(1, { ...asha, mobile: '9876543210' }),
+    callback('abha.created', { abha_address: 'asha@abdm', oid: 'P1' }),
+  );
   expect(await found('asha@abdm')).toEqual(['health_account asha@abdm']);
   await erasePatient(core, actor, await identifyPatient(core, actor, ['P1']));
   await mergeAll(core);
@@ -266,7 +250,7 @@ it('who may not name people sees no personal value of any family, and searches b
     const revealed = readableBody(delivery.body);
     expect(revealed).toContain('CANARY');
     expect(revealed).not.toContain('CONTENT');
-    const listed = await search(core, recordId, { actor, mayNamePeople: false });
+    const listed = await searchAs(recordId, false);
     expect(JSON.stringify(listed)).not.toContain('CANARY');
   }
   for (const text of ['CANARY', 'CANARY-P', 'CANARY abha_address', 'CANARY mobile'])

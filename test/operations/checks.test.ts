@@ -49,6 +49,9 @@ const gap = `insert into receiver.heartbeats values (now() - interval '1 hour'),
 const failing = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now(), now() - interval '2 hours')`;
 const late = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now() - interval '2 hours')`;
 
+const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
+const readWithTask = () => readChecks({ ...core, features: [...core.features, task] });
+
 it.each`
   expected                       | breaks                                                                   | mends
   ${'tables fail'}               | ${made('of another version')}                                            | ${made(fingerprintOf(families))}
@@ -68,10 +71,9 @@ it.each`
   ${'task trim fail'}            | ${failing}                                                               | ${'delete from receiver.tasks'}
   ${'task trim fail'}            | ${late}                                                                  | ${'delete from receiver.tasks'}
 `('$expected: it is seen, without personal data, and it ends', async ({ expected, breaks, mends }) => {
-  const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
   const read = async () => {
     await recordSilence(core.db);
-    return readChecks({ ...core, features: [...core.features, task] });
+    return readWithTask();
   };
   expect(faults(await read())).toEqual([]);
   await database.rows(breaks);
@@ -84,14 +86,12 @@ it.each`
 });
 
 it('a task that has just lost its worker is due since then, not since it began', async () => {
-  const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
-  const read = async () => readChecks({ ...core, features: [...core.features, task] });
   await database.rows(
     `insert into receiver.tasks values ('trim', '${id}', now() - interval '1 minute', '2020-01-01')`,
   );
-  expect(faults(await read())).toEqual([]);
+  expect(faults(await readWithTask())).toEqual([]);
   await database.rows(`update receiver.tasks set held_until = '2026-01-01T00:00Z'`);
-  const lost = (await read()).find(({ about }) => about === 'trim');
+  const lost = (await readWithTask()).find(({ about }) => about === 'trim');
   expect(lost).toMatchObject({ status: 'fail', since: new Date('2026-01-01') });
   await database.rows('delete from receiver.tasks');
 });
