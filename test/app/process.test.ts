@@ -141,14 +141,10 @@ it('two receivers and two workers apply everything exactly once', async () => {
 
 it('a stop completes the requests in progress: acknowledged callbacks, and no others, are stored', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
-  const data = (receipt_id: number) => ({
-    event: 'receipt.created',
-    event_time: 1_763_000_000,
-    data: { receipt_id },
+  const responses = Array.from({ length: 200 }, async (_, receipt_id) => {
+    const callback = receiptCallback({ data: { receipt_id } });
+    return (await post(service.url + paths.receipt, callback)).status;
   });
-  const responses = Array.from({ length: 200 }, (_, n) =>
-    post(service.url + paths.receipt, data(n)).then(({ status }) => status),
-  );
   await Promise.race(responses);
   expect(await service.end('SIGTERM')).toBe(0);
   const statuses = await Promise.allSettled(responses);

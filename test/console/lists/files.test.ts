@@ -53,17 +53,13 @@ it('an amount of many digits is in the total of an Excel file, and one of a fail
 
 it('a value is cut to what a line of a page, or a cell of Excel, takes, and a file has no more rows than are allowed', async () => {
   await apply(database, [receipt(3, { name: 'n'.repeat(40_000) })]);
-  const { app } = openApp(database);
-  const desk = await visitAs(app, database, ['desk']);
+  const desk = await visitAs(openApp(database).app, database, ['desk']);
   const { text: shown } = await desk.get('/receipts').expect(200);
   expect(shown).toContain(`${'n'.repeat(249)}…`);
   const { text: file } = await desk.get('/receipts/csv').expect(200);
   expect(file).toContain(`${'n'.repeat(32_766)}…`);
-  for (const [text, max] of [
-    [shown, 250],
-    [file, 32_767],
-  ] as const)
-    expect(text).not.toContain('n'.repeat(max));
+  expect(shown).not.toContain('n'.repeat(250));
+  expect(file).not.toContain('n'.repeat(32_767));
   const downloads = { stalledMs: 30_000, totalMs: 60_000, maxRows: 1 };
   const limited = await visitAs(openApp(database, { downloads }).app, database, ['desk']);
   for (const format of ['csv', 'xlsx'])
