@@ -156,18 +156,8 @@ it('each wrong module ends the start with 78 and its fault', async () => {
   });
   const started = spawnReceiver(['start'], { DATABASE_URL: database.url, HANDLERS, PORT: '0' });
   expect(await started.end()).toBe(78);
-  const faults = started
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('HANDLERS '));
-  expect(faults.map((line) => line.slice(9, 14))).toEqual([
-    'b.mjs',
-    'c.mjs',
-    'c.mjs',
-    'c.mjs',
-    'd.mjs',
-    'e.mjs',
-  ]);
+  const faults = Array.from(started.output().matchAll(/^HANDLERS (.{0,5})/gm), ([, file]) => file);
+  expect(faults).toEqual(['b.mjs', 'c.mjs', 'c.mjs', 'c.mjs', 'd.mjs', 'e.mjs']);
 });
 
 it('a handler that throws, hangs or ends its process gets every change in order, and others and callbacks go on', async () => {
