@@ -17,8 +17,7 @@ it('an operator names an id that no record has yet, a viewer sees the name, and 
 });
 
 it('of two people who edit a name, the second is told, and overwrites nothing', async () => {
-  const { app } = openApp(database);
-  const operator = await visitAs(app, database, ['operator']);
+  const operator = await visitAs(openApp(database).app, database, ['operator']);
   await operator.post('/names', { ...lake, alias: 'Lake Clinic' }).expect(303);
   const late = await operator.post('/names', { ...lake, alias: 'Hill Clinic' }).expect(400);
   expect(textOf(late.text)).toContain('somebody has made it “Lake Clinic” meanwhile');
