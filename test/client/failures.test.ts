@@ -1,8 +1,8 @@
-import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { RefusedInput, type ServiceClientOptions, type ServiceError } from '../../src/client/index.ts';
 import { retryAfterMs } from '../../src/common/timeouts.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
+import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
 import { callsOf, failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
@@ -138,14 +138,10 @@ it.each([
 });
 
 it('a response that stops in the middle of its body ends with the time-out', async () => {
-  const start = 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{';
-  const stalling = createServer((socket) => void socket.write(start));
-  await new Promise<void>((done) => stalling.listen(0, '127.0.0.1', done));
-  const { port } = stalling.address() as { port: number };
-  const client = platform.client('none', { ...slow, baseUrl: `http://127.0.0.1:${port}` });
+  const baseUrl = await listen((_, response) => response.writeHead(200, { 'Content-Length': 50 }).write('{'));
+  const client = platform.client('none', { ...slow, baseUrl });
   const error = await failureOf(callsOf(client).verifyAadhaarOtp());
   expect(error).toMatchObject({ name: 'Unavailable', reason: 'time-out', mayHaveReached: true });
-  stalling.close();
 });
 
 it('names the field that is missing at abha_end, and still returns what was received: its OTP is used', async () => {

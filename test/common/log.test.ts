@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { createLog } from '../../src/common/log.ts';
+import { closeLater } from '../support/close-later.ts';
 
 const program = `
   const { createLog, endLog } = await import(process.argv[1]);
@@ -17,34 +18,28 @@ const program = `
 
 function start(more = '', stdout: 'pipe' | number = 'pipe') {
   const args = ['--input-type=module', '-e', program + more, `${process.cwd()}/dist/common/log.js`];
-  return spawn(process.execPath, args, { stdio: ['ignore', stdout, 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', stdout, 'inherit', 'ipc'] });
+  closeLater(() => child.kill('SIGKILL'));
+  return child;
 }
 
 it('a process ends even if nothing reads its log any more', async () => {
   const child = start();
-  try {
-    await once(child.stdout!, 'data');
-    const exited = once(child, 'exit');
-    child.stdout!.destroy();
-    await once(child.stdout!, 'close');
-    child.kill('SIGTERM');
-    expect(await exited).toEqual([0, null]);
-  } finally {
-    child.kill('SIGKILL');
-  }
+  await once(child.stdout!, 'data');
+  const exited = once(child, 'exit');
+  child.stdout!.destroy();
+  await once(child.stdout!, 'close');
+  child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
 });
 
 it('a process goes on while the disk of its log is full', async () => {
   const busy = `let n = 0; setInterval(() => { log.info('line'); if (++n === 20) process.send('alive'); }, 5);`;
   const child = start(busy, openSync('/dev/full', 'w'));
-  try {
-    const exited = once(child, 'exit');
-    expect(await Promise.race([once(child, 'message'), exited])).toEqual(['alive', undefined]);
-    child.kill('SIGTERM');
-    expect(await exited).toEqual([0, null]);
-  } finally {
-    child.kill('SIGKILL');
-  }
+  const exited = once(child, 'exit');
+  expect(await Promise.race([once(child, 'message'), exited])).toEqual(['alive', undefined]);
+  child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
 });
 
 it('the last lines of a log are written before the process ends', async () => {

@@ -36,12 +36,8 @@ const signal = new AbortController().signal;
 /** A pass over all days of the tests. */
 const pass = async (more: Partial<PassOptions> = {}) => {
   const days = { from: addDays(today, -10), to: addDays(today, 10) };
-  const { business, counts } = await runPass(core, openClient(core), {
-    ...days,
-    actor: 'test',
-    signal,
-    ...more,
-  });
+  const options = { ...days, actor: 'test', signal, ...more };
+  const { business, counts } = await runPass(core, openClient(core), options);
   return { business, ...counts };
 };
 const runTask = (stop = signal) => reconciliation.tasks!(core)[0]!.run(stop);

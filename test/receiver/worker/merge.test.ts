@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { MergeLimits } from '../../../src/receiver/store/statements/merge-records.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
+import { closeLater } from '../../support/close-later.ts';
 import { isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, formOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
@@ -14,6 +16,10 @@ const database = useReceiverDatabase('test');
 const log = createLog('silent');
 const patient: Partial<MergeLimits> = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
 const open = (limits = patient) => createMerge({ pool: database.pool, families, log, limits });
+const storeAndMerge = async (...deliveries: Delivery[]) => {
+  await database.store(...deliveries);
+  return open()('receipt');
+};
 const pending = () =>
   database.rows('select id, error, next_at = $1 as failed from receiver.pending_deliveries order by id', [
     'infinity',
@@ -21,6 +27,8 @@ const pending = () =>
 const receipts = () =>
   database.rows('select receipt_id::int as id, name, net_amount::float as net from receipts order by 1');
 
+/** The record of receipt 1. */
+const records = [{ businessId: 'b', recordId: '1' }];
 const changes = () => database.rows('select record_id as id, kind from receiver.changes order by position');
 
 /** A merge of receipts waits in the middle while `run` runs: its snapshot is taken, and its write is not made. */
@@ -65,8 +73,7 @@ it('a record at fault fails alone, with a reason without its values, and a later
 });
 
 it('a row that another session locks waits with its reason, and others go on', async () => {
-  await database.store(receiptOf(1), receiptOf(2));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1), receiptOf(2));
   await database.store(receiptOf(1, { name: 'x' }), receiptOf(2, { name: 'x' }), receiptOf(3, { name: 'x' }));
   await whileLocked(database, 'select from receipts where receipt_id = 2 for update', async () => {
     expect(await open()('receipt')).toMatchObject({ merged: 2, waiting: 1 });
@@ -101,38 +108,32 @@ it('a worker with other families leaves its deliveries waiting', async () => {
 });
 
 it('a second merge writes nothing and records no change', async () => {
-  await database.store(
+  await storeAndMerge(
     receiptOf(1, { name: 'x', created_at: '', further: { a: 1 } }),
     receiptOf(1, { net_amount: 5 }),
   );
-  await open()('receipt');
   const all = () => database.rows('select xmin::text, r::text from receipts r');
   const [before, recorded] = [await all(), await changes()];
   expect(recorded).toEqual([{ id: '1', kind: 'changed' }]);
-  expect(await open()('receipt', { records: [{ businessId: 'b', recordId: '1' }] })).toMatchObject({
-    written: 0,
-  });
+  expect(await open()('receipt', { records })).toMatchObject({ written: 0 });
   expect(await all()).toEqual(before);
   expect(await changes()).toEqual(recorded);
 });
 
 it('a record without callbacks loses its row, and the change is recorded', async () => {
-  await database.store(receiptOf(1));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1));
   await database.rows('delete from receiver.inbox; delete from receiver.changes');
-  const records = [{ businessId: 'b', recordId: '1' }];
   expect(await open()('receipt', { records, recordsChanges: false })).toMatchObject({ deleted: 1 });
   expect(await changes()).toEqual([{ id: '1', kind: 'erased' }]);
   expect(await receipts()).toEqual([]);
 });
 
 it('a merge that records no corrections records rows that come', async () => {
-  await database.store(receiptOf(1, { name: 'x' }), receiptOf(2));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1, { name: 'x' }), receiptOf(2));
   await database.rows(`delete from receiver.changes; update receipts set name = 'y' where receipt_id = 1;
     delete from receipts where receipt_id = 2`);
-  const records = ['1', '2'].map((recordId) => ({ businessId: 'b', recordId }));
-  expect(await open()('receipt', { records, recordsChanges: false })).toMatchObject({ written: 2 });
+  const both = [...records, { businessId: 'b', recordId: '2' }];
+  expect(await open()('receipt', { records: both, recordsChanges: false })).toMatchObject({ written: 2 });
   expect(await changes()).toEqual([{ id: '2', kind: 'changed' }]);
 });
 
@@ -143,13 +144,11 @@ it('while sessions are ended and rows locked, no row is wrong and nothing stays'
 
 it('an amount has the digits of its newest callback, whenever it is merged', async () => {
   // The newest one, which has none, is the row's delivery before and after.
-  await database.store(
+  await storeAndMerge(
     receiptOf(1, { net_amount: '12.5' }),
     receiptOf(1, { name: 'x' }, { event_time: yesterday + 2 }),
   );
-  await open()('receipt');
-  await database.store(receiptOf(1, { net_amount: '12.50' }, { event_time: yesterday + 1 }));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1, { net_amount: '12.50' }, { event_time: yesterday + 1 }));
   expect(await database.rows('select net_amount::text from receipts')).toEqual([{ net_amount: '12.50' }]);
   // Nothing that a reader would see is another value.
   expect(await changes()).toEqual([{ id: '1', kind: 'changed' }]);
@@ -157,8 +156,7 @@ it('an amount has the digits of its newest callback, whenever it is merged', asy
 
 it('a delivery that has failed stays failed while its table waits for other reasons', async () => {
   await database.rows('alter table receipts add constraint positive check (net_amount > 0)');
-  await database.store(receiptOf(1, { net_amount: -1 }));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1, { net_amount: -1 }));
   await database.store(receiptOf(1, { name: 'x' }, { event_time: yesterday + 1 }));
   await whileLocked(database, 'lock table receipts in access exclusive mode', async () => {
     await open()('receipt');
@@ -247,13 +245,10 @@ it('a pending row whose callback was deleted by hand goes, and nothing waits beh
 });
 
 it('a column that was added by hand is left alone, and no reason to write', async () => {
-  await database.store(receiptOf(1, { name: 'x' }));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1, { name: 'x' }));
   await database.rows(`alter table receipts add column note text; update receipts set note = 'mine'`);
-  const records = [{ businessId: 'b', recordId: '1' }];
   expect(await open()('receipt', { records })).toMatchObject({ written: 0 });
-  await database.store(receiptOf(1, { name: 'y' }, { event_time: yesterday + 1 }));
-  await open()('receipt');
+  await storeAndMerge(receiptOf(1, { name: 'y' }, { event_time: yesterday + 1 }));
   expect(await database.rows('select name, note from receipts')).toEqual([{ name: 'y', note: 'mine' }]);
 });
 
@@ -271,20 +266,17 @@ it('a merge whose session is ended throws, and everything waits as it did', asyn
 
 it('a process that is frozen in the middle of a merge is ended by PostgreSQL, and others go on', async () => {
   await database.store(receiptOf(1));
-  let child: ChildProcess | undefined;
-  try {
-    await inTheMiddle(
-      async () => void child!.kill('SIGSTOP'),
-      () => {
-        const program = join(import.meta.dirname, 'merge-process.ts');
-        child = spawn(process.execPath, ['--import', 'tsx', program, database.url], { stdio: 'ignore' });
-        return Promise.resolve(undefined as unknown as MergeResult);
-      },
-    );
-    const merge = open({});
-    await until(async () => (await merge('receipt')).merged === 1);
-    expect(await receipts()).toMatchObject([{ id: 1 }]);
-  } finally {
-    child?.kill('SIGKILL');
-  }
+  let child: ChildProcess;
+  await inTheMiddle(
+    async () => void child.kill('SIGSTOP'),
+    () => {
+      const program = join(import.meta.dirname, 'merge-process.ts');
+      child = spawn(process.execPath, ['--import', 'tsx', program, database.url], { stdio: 'ignore' });
+      closeLater(() => child.kill('SIGKILL'));
+      return Promise.resolve(undefined as unknown as MergeResult);
+    },
+  );
+  const merge = open({});
+  await until(async () => (await merge('receipt')).merged === 1);
+  expect(await receipts()).toMatchObject([{ id: 1 }]);
 });

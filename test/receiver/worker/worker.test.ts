@@ -6,6 +6,7 @@ import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
+import { coreOf } from '../../support/core.ts';
 import { allowConnections, isWaiting, whileLocked } from '../../support/database.ts';
 import { formOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
@@ -102,8 +103,7 @@ it('a job of a family that the worker or the tables do not know is for another w
 it('a stop ends the daily merge in the middle of a statement', async () => {
   const stopping = new AbortController();
   await whileLocked(database, 'lock table receiver.inbox in access exclusive mode', async () => {
-    const core = { db: database.db, pool: database.pool, families, merge: openMerge(), log };
-    const looking = mergeStale(core, stopping.signal);
+    const looking = mergeStale(coreOf(database), stopping.signal);
     await until(() => isWaiting(database, `relation = 'receiver.inbox'::regclass`));
     stopping.abort();
     await expect(looking).rejects.toThrow();
@@ -112,8 +112,7 @@ it('a stop ends the daily merge in the middle of a statement', async () => {
 
 it('a stop after the daily merge ends no connection that others use by then', async () => {
   const stopping = new AbortController();
-  const core = { db: database.db, pool: database.pool, families, merge: openMerge(), log };
-  await mergeStale(core, stopping.signal);
+  await mergeStale(coreOf(database), stopping.signal);
   const clients = await Promise.all(
     Array.from({ length: database.pool.totalCount }, () => database.pool.connect()),
   );
@@ -178,7 +177,6 @@ it('stop lets the merge in flight end, and takes no other', async () => {
 });
 
 it('a record whose pending row was lost is merged again; one that waits or failed is not', async () => {
-  const core = { db: database.db, pool: database.pool, families, merge: openMerge(), log };
   const { worker: one } = begin({ times: { pollMs: 10 } });
   const late = receiptOf(1, { name: 'late', mobile: '+919800000000' }, { event_time: yesterday + 1 });
   await database.store(
@@ -190,7 +188,7 @@ it('a record whose pending row was lost is merged again; one that waits or faile
   );
   await untilMerged();
   await one.stop();
-  expect(await mergeStale(core)).toBe(0);
+  expect(await mergeStale(coreOf(database))).toBe(0);
   // An older callback, a newer one, one whose data is refused, and one that has failed.
   await database.store(
     late,
@@ -201,7 +199,7 @@ it('a record whose pending row was lost is merged again; one that waits or faile
     alter table receipts add constraint positive check (net_amount > 0)`);
   await database.store(receiptOf(2, {}, { event_time: yesterday + 1 }));
   await database.rows(`update receiver.pending_deliveries set next_at = 'infinity'`);
-  expect(await mergeStale(core)).toBe(2);
+  expect(await mergeStale(coreOf(database))).toBe(2);
   const { worker: other } = begin({ times: { pollMs: 10 } });
   await untilMerged();
   await other.stop();
@@ -209,23 +207,22 @@ it('a record whose pending row was lost is merged again; one that waits or faile
     await database.rows('select receipt_id::int as id, name, mobile from receipts order by 1'),
   ).toMatchObject([{ name: 'newest', mobile: '+919800000000' }, { id: 2 }, { name: 'new' }, { id: 4 }]);
   expect(await database.count(`deliveries where status = 'failed'`)).toBe(2);
-  expect(await mergeStale(core)).toBe(0);
+  expect(await mergeStale(coreOf(database))).toBe(0);
 });
 
 it('the daily merge looks at what was stored since the last one, and at what waited then', async () => {
-  const core = { db: database.db, pool: database.pool, families, merge: openMerge(), log };
   await database.store(receiptOf(1), receiptOf(2));
   await openMerge()('receipt');
   await database.rows(`update receiver.inbox set stored_at = now() - interval '5 days'`);
   await database.store(receiptOf(1, { name: 'x' }, { event_time: yesterday + 1 }));
   await database.rows(`update receiver.inbox set stored_at = now() - interval '4 days' where event_time = (
     select max(event_time) from receiver.inbox)`);
-  expect(await mergeStale(core)).toBe(0);
+  expect(await mergeStale(coreOf(database))).toBe(0);
   await database.rows(
     `delete from receiver.pending_deliveries; update receipts set name = 'changed by hand'`,
   );
   // Of the second record nothing was stored since.
-  expect(await mergeStale(core)).toBe(1);
+  expect(await mergeStale(coreOf(database))).toBe(1);
   expect(await database.rows('select name from receipts order by receipt_id')).toEqual([
     { name: 'x' },
     { name: 'changed by hand' },
