@@ -27,13 +27,10 @@ interface Stored extends Drawn {
   delivery: Delivery;
   storedAt: string;
 }
-const event = ({
-  kind,
-  second,
-  id,
-  client_id,
-  data,
-}: Omit<Drawn, 'client_id' | 'data'> & { client_id: string; data: object }) => ({
+type Said = Omit<Drawn, 'client_id' | 'data'> & { client_id: string; data: object };
+const byVersion = (a: { delivery: Delivery }, b: { delivery: Delivery }) =>
+  a.delivery.version < b.delivery.version ? -1 : 1;
+const event = ({ kind, second, id, client_id, data }: Said) => ({
   ...{ event: `receipt.${kind}`, event_time: start + second, business_id: 'b', client_id },
   data: { receipt_id: id, ...data },
 });
@@ -44,7 +41,7 @@ const shown = `jsonb_build_object(
 
 /** What a page shows that reads callbacks in the order of their versions; undefined: there are none. */
 function pageOf(stored: readonly Stored[]) {
-  const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+  const ordered = stored.toSorted(byVersion);
   const newest = ordered.at(-1);
   if (!newest) return undefined;
   const said: Partial<Drawn['data']> = {};
@@ -52,23 +49,10 @@ function pageOf(stored: readonly Stored[]) {
     for (const [name, value] of Object.entries(data))
       if (value !== undefined && value !== 'much' && !(kind === 'deleted' && value === null))
         Object.assign(said, { [name]: value });
-  const {
-    name = null,
-    net_amount: net = null,
-    amount_paid: paid = null,
-    amount_due = null,
-    archive = null,
-  } = said;
+  const { name = null, net_amount: net = null, amount_paid: paid = null, amount_due = null } = said;
   return {
-    ...{
-      id: newest.id,
-      name,
-      net,
-      paid,
-      archive,
-      delivery: newest.delivery.id,
-      event: `receipt.${newest.kind}`,
-    },
+    ...{ id: newest.id, delivery: newest.delivery.id, event: `receipt.${newest.kind}` },
+    ...{ name, net, paid, archive: said.archive ?? null },
     due: net !== null && paid !== null ? net - paid : amount_due,
     client: ordered.findLast(({ client_id }) => client_id)?.client_id ?? '',
     issued: said.created_at ?? start + Math.min(...ordered.map(({ second }) => second)),
@@ -110,9 +94,7 @@ it('receipts as of a moment, and their history, are those of the callbacks that 
       );
       expect(versions).toEqual(
         [0, 1].flatMap((id) => {
-          const own = stored
-            .filter((one) => one.id === id)
-            .toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+          const own = stored.filter((one) => one.id === id).toSorted(byVersion);
           return own.map((_, n) => ({ version: n + 1, page: pageOf(own.slice(0, n + 1)) }));
         }),
       );
@@ -137,7 +119,7 @@ const paying = fc.record({
 function paymentsOf(
   stored: readonly (typeof paying extends fc.Arbitrary<infer T> ? T & { delivery: Delivery } : never)[],
 ) {
-  const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+  const ordered = stored.toSorted(byVersion);
   const status = ordered.findLast(({ data }) => data.receipt_status)?.data.receipt_status;
   if (status?.toUpperCase() === 'FAILED') return [];
   let paid = 0;

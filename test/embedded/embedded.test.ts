@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   chownSync,
   existsSync,
@@ -9,12 +8,12 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPackage, provideCluster } from '../../src/embedded/cluster.ts';
 import { embeddedFolder, findPlace } from '../../src/embedded/place.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
+import { listen } from '../support/listen.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -84,14 +83,11 @@ it('the next start works on the same data after a killed receiver, or a killed s
 });
 
 it('a port in use ends the start before a database is made', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const PORT = String((other.address() as AddressInfo).port);
+  const { port: PORT } = new URL(await listen(() => {}));
   const command = spawnReceiver(['start'], { DATA_DIR: folder, PORT });
   expect(await command.end()).toBe(1);
   expect(command.output()).toMatch(`receiver: PORT ${PORT} of`);
   expect(existsSync(join(home(), 'database'))).toBe(false);
-  other.close();
 });
 
 it('programs that do not run on this system end the start with what to set', async () => {
