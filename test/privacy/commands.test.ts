@@ -121,6 +121,8 @@ it('an id that may be several people is refused with what to choose from, also f
     await expect(run('patient', command, '7', ...(command === 'erase' ? ['--yes'] : []))).rejects.toThrow(
       'Choose: partner:b1:7, partner:b2:7',
     );
+  const searches = `access_log where action = 'search' and receiver.hash_of('p:partner:b1:7') = any(subjects)`;
+  expect(await database.count(searches)).toBe(4);
   for (const one of ['partner:b1:7', 'partner:b2:7']) await run('patient', 'hold', one);
   expect(await identifyPatient(core, commandActor(), ['partner:b2:7', 'partner:b1:7'])).toHaveLength(2);
   await expect(run('patient', 'release', '7')).rejects.toThrow('Choose: partner:b1:7, partner:b2:7');

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addPrivacyCommands } from '../../src/privacy/commands.ts';
 import { continueErasures, erasePatient, previewErasure } from '../../src/privacy/erase.ts';
@@ -11,7 +11,6 @@ import { holdPatient, releasePatient } from '../../src/privacy/holds.ts';
 import { exportPatient, identifyPatient } from '../../src/privacy/patient.ts';
 import { applyRetention } from '../../src/privacy/retention.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { logAccess } from '../../src/receiver/store/log-access.ts';
 import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll, stateOf, storeAndMerge, storeIn } from '../support/core.ts';
 import { isWaiting, whileLocked } from '../support/database.ts';
@@ -161,13 +160,8 @@ it('retention takes old refused bodies, not acknowledged or held ones, and old a
   for (const patient_oid of bodies)
     await refuse({ event: 'receipt.updated', event_time: now, data: { patient_oid } });
   const where = (text: string) => `position('${text}' in convert_from(body, 'UTF8')) > 0`;
-  await database.rows(
-    `update receiver.quarantine set last_received_at = now() - interval '9 days' where ${where('recent')}`,
-  );
-  await database.rows(
-    `update receiver.quarantine set last_received_at = now() - interval '11 days' where not ${where('recent')}`,
-  );
-  await database.rows(`update receiver.quarantine set acknowledged = true where ${where('acknowledged')}`);
+  await database.rows(`update receiver.quarantine set acknowledged = ${where('acknowledged')},
+    last_received_at = now() - case when ${where('recent')} then 9 else 11 end * interval '1 day'`);
   await holdPatient(core, actor, ['p:platform:HELD']);
   for (const days of [399, 401])
     await database.rows(`insert into access_log (at, actor, action, subjects, filter)
@@ -224,6 +218,9 @@ it('an export has the patient’s callbacks and rows, nothing of others, no cont
   expect(text).not.toMatch(/Berta|SECRET/);
 });
 
+const receiptIds = async () =>
+  (await database.rows('select receipt_id::int as id from receipts order by 1')).map(({ id }) => id);
+
 it('a record goes by its newest event, unless it waits or is held; withheld data by its receipt', async () => {
   const old = (days: number) => now - days * day;
   core = coreOf(database, { retention: { receipt: 10 * day * 1000 }, erasure: { keepMs: 0 } });
@@ -245,9 +242,7 @@ it('a record goes by its newest event, unless it waits or is held; withheld data
   const ofAnother = { ...core, families: core.families.filter(({ name }) => name === 'receipt') };
   await expect(applyRetention(ofAnother)).rejects.toMatchObject({ errors: [{ name: 'OtherFamilies' }] });
   expect(await applyRetention(core)).toMatchObject({ receipt: 1 });
-  const ids = async () =>
-    (await database.rows('select receipt_id::int as id from receipts order by 1')).map(({ id }) => id);
-  expect(await ids()).toEqual([2, 3, 4]);
+  expect(await receiptIds()).toEqual([2, 3, 4]);
   expect(await database.count('receiver.resends')).toBe(2);
   expect(await database.count(`receiver.inbox where record_id = '1'`)).toBe(0);
 
@@ -255,7 +250,7 @@ it('a record goes by its newest event, unless it waits or is held; withheld data
   expect(await database.count('receiver.withheld')).toBe(1);
   expect(await releasePatient(core, actor, ['p:platform:HELD'])).toBe(true);
   expect(await applyRetention(core)).toMatchObject({ receipt: 1, withheld: 1 });
-  expect(await ids()).toEqual([2, 4]);
+  expect(await receiptIds()).toEqual([2, 4]);
 });
 
 it('retention passes a locked row, and later deletes it, like one that a crash has left', async () => {
@@ -267,11 +262,9 @@ it('retention passes a locked row, and later deletes it, like one that a crash h
       errors: [{ message: expect.stringContaining('locked by another session') }],
     });
   });
-  const ids = async () =>
-    (await database.rows('select receipt_id::int as id from receipts')).map(({ id }) => id);
-  expect(await ids()).toEqual([1, 2]);
+  expect(await receiptIds()).toEqual([1, 2]);
   expect(await applyRetention(core)).toMatchObject({ receipt: 0 });
-  expect(await ids()).toEqual([]);
+  expect(await receiptIds()).toEqual([]);
 });
 
 it('a clock that is ahead alone deletes nothing', async () => {
@@ -332,13 +325,14 @@ it('of an erased patient who is held, the originals of later callbacks are kept,
   ).toEqual([{ name: 'late' }, { name: null }]);
 });
 
-/** As a backup from before the erasure. */
-const restore = () =>
-  database.rows('truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts');
-/** Writes the list of erasures. @returns the file */
-async function exportList(): Promise<string> {
+/** Restores a backup from before the erasure, with these callbacks. @returns the file with the list of erasures */
+async function restore(...callbacks: object[]): Promise<string> {
   const file = join(tempFolder(), 'list.json');
   await writeFile(file, await exportErasures(core.db));
+  await database.rows(
+    'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts',
+  );
+  await store(...callbacks);
   return file;
 }
 
@@ -348,9 +342,7 @@ it('a list of erasures that was interrupted is continued', async () => {
   );
   await store(...callbacks);
   await erasePatient(core, actor, ['p:platform:CANARY']);
-  const file = await exportList();
-  await restore();
-  await store(...callbacks);
+  const file = await restore(...callbacks);
   const interrupted = applyErasures({ ...core, families: [] }, file);
   await expect(interrupted).rejects.toThrow('other families');
   expect(await everything(core)).toContain('CANARY');
@@ -363,10 +355,7 @@ it('a list of an erasure that had reduced nothing yet erases the callbacks that 
   await store(named);
   const options = { also: [deliveryOf(named).id], signal: AbortSignal.abort() };
   await expect(erasePatient(core, actor, ['p:platform:A'], options)).rejects.toThrow('aborted');
-  const file = await exportList();
-  await restore();
-  await store(named);
-  await applyErasures(core, file);
+  await applyErasures(core, await restore(named));
   expect(await everything(core)).not.toContain('CANARY');
 });
 
@@ -377,14 +366,10 @@ it('the list of erasures is applied again after a restore, and begins a new epoc
   ];
   await store(...callbacks);
   const body = randomUUID();
-  const keepNamed = () => keep(body, 'CANARY');
-  await keepNamed();
+  await keep(body, 'CANARY');
   await erasePatient(core, actor, ['p:platform:CANARY'], { also: [body] });
-  const file = await exportList();
-  expect(await readFile(file, 'utf8')).not.toContain('CANARY');
-  await restore();
-  await store(...callbacks);
-  await keepNamed();
+  const file = await restore(...callbacks);
+  await keep(body, 'CANARY');
   await refuse({ event: 'receipt.updated', event_time: now - day, data: { patient_oid: 'CANARY' } });
   await database.rows(`update receiver.quarantine set received_at = now() - interval '1 day'`);
   const epoch = () => database.rows(`select value from receiver.settings where name = 'feed_epoch'`);
@@ -419,31 +404,12 @@ it('nothing is shown or done without an entry in the access log, which has no id
   await store(receipt(1, { patient_oid: 'CANARY' }));
   const run = (...args: string[]) => runCommand(core, addPrivacyCommands, ...args);
   expect(await run('patient', 'show', 'CANARY')).toContain('receipt.created');
-  const subject = 'p:platform:CANARY';
-  const entriesOf = (about: string) =>
-    database.rows(
-      'select action, rows from access_log where receiver.hash_of($1) = any(subjects) order by entry desc',
-      [about],
-    );
-  expect(await entriesOf(subject)).toEqual([{ action: 'reveal', rows: 1 }]);
+  const entries = `select action, rows from access_log where receiver.hash_of('p:platform:CANARY') = any(subjects)`;
+  expect(await database.rows(entries)).toEqual([{ action: 'reveal', rows: 1 }]);
   expect(JSON.stringify(await database.rows('select * from access_log'))).not.toContain('CANARY');
-  expect(await run('audit', 'list', '--patient', 'CANARY')).toContain('reveal');
-  const partner = (business_id: string) => ({
-    ...{ event: 'appointment.created', event_time: now, business_id },
-    data: { appointment_id: 'a', partner_patient_id: 'CANARY' },
-  });
-  await store(partner('b1'));
-  await expect(run('patient', 'show', 'CANARY')).rejects.toThrow('Choose');
-  expect((await entriesOf('p:partner:b1:CANARY'))[0]).toMatchObject({ action: 'search' });
-  await database.rows('truncate receiver.inbox cascade');
-  await store(receipt(1, { patient_oid: 'CANARY' }, now));
-
   await database.rows('alter table access_log rename to away');
   for (const command of ['show', 'export', 'hold', 'erase --yes', 'erase --dry-run'])
     await expect(run('patient', ...command.split(' '), 'CANARY')).rejects.toThrow('could not be written');
   expect(await everything(core)).toContain('CANARY');
   expect(await database.rows('select from receiver.holds')).toEqual([]);
-  await database.rows('alter table away rename to access_log');
-  await logAccess(core, { actor, action: 'x', subjects: [subject] });
-  expect((await entriesOf(subject))[0]).toMatchObject({ action: 'x' });
 });
