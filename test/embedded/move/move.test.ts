@@ -21,9 +21,11 @@ const target = useReceiverDatabase('test');
 afterAll(killProcesses);
 type Rows = TestDatabase['rows'];
 
-async function version2(): Promise<ReceiverDatabase> {
+/** A database of version 2 that has received callbacks. */
+async function version2(...callbacks: object[]): Promise<ReceiverDatabase> {
   const database = await createReceiverDatabase();
   closeLater(database.close);
+  await receive(database, ...callbacks);
   return database;
 }
 
@@ -123,8 +125,7 @@ async function receive(to: ReceiverDatabase, ...callbacks: object[]): Promise<vo
 }
 
 it('reports of moments before a move know what was stored by then', async () => {
-  const source = await version2();
-  await receive(source, receipt(1), receipt(2));
+  const source = await version2(receipt(1), receipt(2));
   await source.rows(`update receiver.inbox set stored_at = now() - interval '10 days'`);
   await move(source.url);
   const query = `select receipt_id::int as id from reporting.receipts_as_of(now() - $1 * interval '1 day') order by 1`;
@@ -221,8 +222,7 @@ async function expectErased() {
 }
 
 it('a person erased in version 2 stays erased here, and amounts and holds are kept', async () => {
-  const source = await version2();
-  await receive(source, erased, other, other);
+  const source = await version2(erased, other, other);
   await mergeAll(coreOf(source));
   await source.rows(`insert into receiver.holds select receiver.hash_of('p:platform:B'), 'somebody'`);
   await logAccess(coreOf(source), { actor: { id: 'somebody' }, action: 'reveal', subjects });
@@ -234,8 +234,7 @@ it('a person erased in version 2 stays erased here, and amounts and holds are ke
 });
 
 it('erases what came here before the gate did, and what an earlier move has brought', async () => {
-  const source = await version2();
-  await receive(source, erased, other);
+  const source = await version2(erased, other);
   await receive(target, receipt(3, { ...person, net_amount: 7 }));
   await move(source.url);
   expect(await everything(target)).toContain('CANARY');
@@ -255,9 +254,8 @@ it('a second move brings no refused body of somebody who was erased here', async
 });
 
 it('what two moves bring before and after an erasure is there once', async () => {
-  const source = await version2();
+  const source = await version2(erased);
   const request = { event: 'google_review.request', event_time: start, data: { patient_id: 'CANARY-1' } };
-  await receive(source, erased);
   await storeIn(coreOf(source), deliveryOf(request));
   await move(source.url);
   await erasePatient(coreOf(source), { id: 'somebody' }, subjects);
