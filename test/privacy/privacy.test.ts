@@ -138,17 +138,17 @@ it('a refused body that an erasure has taken out does not come back, though othe
 });
 
 it('a refused body that is being kept while an erasure commits does not pass it', async () => {
-  const client = await database.pool.connect();
-  await client.query('begin');
-  await refuse({ event: 'x', data: { patient_oid: 'A' } }, { pool: client });
-  let isDone = false;
-  const erasing = erasePatient(core, actor, ['p:platform:A']).finally(() => {
-    isDone = true;
+  await database.rows(`
+    create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(2); return new; end $$;
+    create trigger slow before insert on receiver.quarantine for each row execute function slow()`);
+  const acts: Promise<unknown>[] = [];
+  await whileLocked(database, 'select pg_advisory_xact_lock(2)', async () => {
+    acts.push(refuse({ event: 'x', data: { patient_oid: 'A' } }));
+    await until(() => isWaiting(database, `locktype = 'advisory'`));
+    acts.push(erasePatient(core, actor, ['p:platform:A']));
+    await until(() => isWaiting(database, `relation = 'receiver.erased'::regclass`));
   });
-  await until(async () => isDone || isWaiting(database, `relation = 'receiver.erased'::regclass`));
-  await client.query('commit');
-  client.release();
-  await erasing;
+  await Promise.all(acts);
   expect(await quarantined()).toEqual([]);
 });
 

@@ -3,6 +3,7 @@ import { createLog } from '../../../src/common/log.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { gateLock } from '../../../src/receiver/gate/gate.ts';
 import { databaseCircuit } from '../../../src/receiver/store/circuit.ts';
+import { inTransaction } from '../../../src/receiver/store/pools.ts';
 import { coreOf, storeIn } from '../../support/core.ts';
 import { isWaiting, whileLocked } from '../../support/database.ts';
 import { deliveryOf, openIntake, receiptOf, routeOf, yesterday } from '../../support/intake.ts';
@@ -29,11 +30,8 @@ async function sendBoth() {
   const spilled: unknown[] = [];
   const circuit = databaseCircuit(database.pool, createLog('silent'), 60_000);
   const fallback = { append: async (some: unknown[]) => void spilled.push(...some) };
-  const intake = openIntake(database, {
-    config: testConfig({ times: { databaseMs: 5_000 } }),
-    circuit,
-    fallback,
-  });
+  const config = testConfig({ times: { databaseMs: 5_000 } });
+  const intake = openIntake(database, { config, circuit, fallback });
   const bodies = [ofErased(2), ofOther(3), ofErased(2), ofOther(4)].map(({ body }) => body);
   const results = await Promise.allSettled(bodies.map((body) => intake.receive(body, routeOf('receipt'))));
   await intake.close();
@@ -76,14 +74,12 @@ it('an insert of a former build waits for an erasure, and sees its hashes', asyn
     with gate as (select from receiver.erased where false for share)
     insert into receiver.inbox select gen_random_uuid(), 'receipt', 'receipt.updated', '', 'b', '1', '', now(), '{}', '{}', null, now()
     where not exists (select from receiver.erased) or not exists (select from receiver.erased where hash = receiver.hash_of('p:platform:A'))`;
-  const eraser = await database.pool.connect();
-  await eraser.query(`begin; ${gateLock(60_000)}`);
-  const inserting = database.rows(former);
-  await until(() => isWaiting(database, `relation = 'receiver.erased'::regclass`));
-  await eraser.query(
-    `select receiver.gate(receiver.hash_of('p:platform:A'), now(), gen_random_uuid()); commit`,
-  );
-  eraser.release();
+  const { inserting } = await inTransaction(database.pool, gateLock(60_000), async (eraser) => {
+    const inserting = database.rows(former);
+    await until(() => isWaiting(database, `relation = 'receiver.erased'::regclass`));
+    await eraser.query(`select receiver.gate(receiver.hash_of('p:platform:A'), now(), gen_random_uuid())`);
+    return { inserting };
+  });
   await inserting;
   expect(await inbox()).toEqual([]);
 });

@@ -96,13 +96,7 @@ it.each([
   ['an event of another family', receipt({}, { event: 'mcert.created' }), 'wrong_family'],
   ['an event of the receiver itself', receipt({}, { event: 'appointment.reconciled' }), 'invalid'],
   ['what PostgreSQL cannot store', receipt({ remarks: '\0' }), 'invalid'],
-  [
-    'a list as its data',
-    receipt()
-      .toString()
-      .replace(/"data".*/, '"data":[]}'),
-    'invalid',
-  ],
+  ['a list as its data', String(receipt()).replace(/"data".*/, '"data":[]}'), 'invalid'],
 ])('%s is refused, and kept with the reason', async (_, body, reason) => {
   for (const _ of [1, 2]) await expect(receive(body)).rejects.toMatchObject({ reason });
   expect(await quarantine()).toMatchObject([
@@ -370,20 +364,13 @@ it('an arrival follows the clock of the machine, also where it is set back', asy
   expect(rows.map(({ later }) => later)).toEqual([0, 8 * hour, hour]);
 });
 
-it.each([
-  ['', 'must be text'],
-  ['  ', 'must be text'],
-  [[], 'must be text'],
-])('a key that is blank is none: %j', async (appointment_id, message) => {
-  const body = JSON.stringify({
-    event: 'appointment.created',
-    event_time: eventTime,
-    data: { appointment_id },
+it.each([{ id: '' }, { id: '  ' }, { id: [] }])('a key that is blank is none: %j', async ({ id }) => {
+  const callback = { event: 'appointment.created', event_time: eventTime, data: { appointment_id: id } };
+  const receiving = openIntake(database).receive(
+    Buffer.from(JSON.stringify(callback)),
+    routeOf('appointment'),
+  );
+  await expect(receiving).rejects.toMatchObject({
+    errors: [{ path: '/data/appointment_id', message: expect.stringContaining('must be text') }],
   });
-  const error = await openIntake(database)
-    .receive(Buffer.from(body), routeOf('appointment'))
-    .catch((e) => e);
-  expect(error.errors).toMatchObject([
-    { path: '/data/appointment_id', message: expect.stringContaining(message) },
-  ]);
 });
