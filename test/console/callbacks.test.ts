@@ -94,8 +94,7 @@ it('what failed or was rejected for one cause is looked at, and tried again, at 
 
 it('messages of a business of which nothing was accepted are listed alone, and a cause is no text', async () => {
   await reject(database, [receipt('none', {}, 'stranger'), receipt('none')]);
-  const { app } = openApp(database);
-  const operator = await visitAs(app, database, ['operator']);
+  const operator = await visitAs(openApp(database).app, database, ['operator']);
   const { text } = await operator.get('/rejected?business=stranger').expect(200);
   expect(text).toContain('<b>1</b> message');
   await operator.post('/callbacks/again', { cause: 'Asha Rao' }).expect(400);
@@ -105,9 +104,8 @@ it('messages of a business of which nothing was accepted are listed alone, and a
 });
 
 it('a rejected message is tried again, and says what came of it', async () => {
-  const { app } = openApp(database);
   const [id] = await reject(database, [receipt('CANARY', { name: 'Asha', net_amount: 12.5 })]);
-  const officer = await visitAs(app, database, ['operator', 'desk']);
+  const officer = await visitAs(openApp(database).app, database, ['operator', 'desk']);
   expect((await officer.get(`/rejected/${id}`).expect(200)).text).toContain(
     '&quot;receipt_id&quot;: &quot;CANARY&quot;',
   );

@@ -6,7 +6,6 @@ import { openApp, textOf, visitAs } from './support.ts';
 const database = useReceiverDatabase();
 
 it('what a search finds alone is opened: a patient, a record, a message, a clinic', async () => {
-  const { app } = openApp(database);
   const person = (receipt_id: number, patient_oid: string, mobile: string, more = {}) =>
     receiptCallback({ data: { receipt_id, patient_oid, mobile, name: 'Asha Rao', ...more } });
   const [id] = await storeAndMerge(
@@ -18,7 +17,7 @@ it('what a search finds alone is opened: a patient, a record, a message, a clini
   await database.rows(
     `insert into receiver.aliases (kind, id, alias, updated_by) values ('clinic', 'c-1', 'Lake Clinic', '')`,
   );
-  const visitor = await visitAs(app, database, ['desk']);
+  const visitor = await visitAs(openApp(database).app, database, ['desk']);
   const opened = async (text: string) =>
     (await visitor.get(`/search?q=${encodeURIComponent(text)}`)).headers.location?.replace('/console', '');
   expect(await opened('8722')).toMatch(/^\/patients\/[^/]+$/);

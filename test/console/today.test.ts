@@ -5,8 +5,7 @@ import { openApp, visitAs } from './support.ts';
 const database = useReceiverDatabase();
 
 it('Today names a business of which nothing comes any more', async () => {
-  const { app } = openApp(database);
-  const visitor = await visitAs(app, database, ['viewer']);
+  const visitor = await visitAs(openApp(database).app, database, ['viewer']);
   // One an hour of each of two families, until nine days ago; another business goes on.
   await database.rows(`
     insert into receiver.inbox
