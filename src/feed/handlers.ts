@@ -2,7 +2,7 @@ import { describeThrown, type Log } from '../common/log.ts';
 import { withDeadline, withTimeout } from '../common/timeouts.ts';
 import type { Core, Task } from '../receiver/feature.ts';
 import { createGroupCommit } from '../receiver/intake/group-commit.ts';
-import { isRowOf, tableOf } from '../receiver/store/columns.ts';
+import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import { queryPrepared } from '../receiver/store/pools.ts';
 import { addDestination, handlerPrefix, processEnded, recordFailure, update } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
@@ -109,8 +109,9 @@ async function readEvents({ pool, families }: Core, changes: readonly Change[]):
   for (const family of families) {
     const own = changes.filter((change) => change.family === family.name);
     if (own.length === 0) continue;
+    const columns = Object.keys(columnsOf(family)).map((name) => `t.${quoted(name)}`);
     // No field has names with a blank.
-    const text = `select k.n::int as "n ", t.*, (select envelope from receiver.inbox where id = t.delivery_id) as "callback "
+    const text = `select k.n::int as "n ", ${columns}, (select envelope from receiver.inbox where id = t.delivery_id) as "callback "
       from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n) join ${tableOf(family)} t on ${isRowOf(family)}`;
     const values = [own.map(({ business_id }) => business_id), own.map(({ record_id }) => record_id)];
     for (const { 'n ': n, 'callback ': callback, ...record } of await queryPrepared(pool, { text, values }))

@@ -183,3 +183,15 @@ it('a handler without any process is said to have none, also one that has failed
     { status: 'fail', title: 'No process calls the handler' },
   ]);
 });
+
+it('a column that somebody adds to a table is not handed over, and stops no handler', async () => {
+  const core = await openRegistered();
+  const records: object[] = [];
+  startHandler(core, async ({ record }) => records.push(record!));
+  await change(core, 1);
+  await until(() => records.length === 1);
+  await database.rows('alter table receipts add column own text');
+  await change(core, 1);
+  await until(async () => records.length === 2 || (await state())?.attempts === 1);
+  expect(Object.keys(records[1]!)).toEqual(Object.keys(records[0]!));
+});
