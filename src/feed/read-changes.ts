@@ -7,6 +7,7 @@ import type { Core } from '../receiver/feature.ts';
 import { checkFamilies } from '../receiver/gate/gate.ts';
 import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
+import { queryPrepared } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import type { HandledChange } from './handler.ts';
 
@@ -134,7 +135,7 @@ async function readRecords({ pool, families }: Core, changes: readonly ChangeRow
     if (own.length === 0) continue;
     const values = [own.map((row) => row.business_id), own.map((row) => row.record_id), maxBytes];
     const text = selectRows(family, isPublic);
-    const { rows } = await pool.query<{ n: number; record: string | null }>(text, values);
+    const rows = await queryPrepared<{ n: number; record: string | null }>(pool, { text, values });
     for (const { n, record } of rows) read.set(own[n - 1]!, record);
   }
   const records = new Map<string, string>();

@@ -50,7 +50,7 @@ export async function logAccess(
       actor_name: name,
       address,
       action,
-      subjects: sql`array(select receiver.hash_of(s) from unnest(${subjects}::text[]) s)`,
+      subjects: sql`array(select receiver.hash_of(s, salt.value) from unnest(${subjects}::text[]) s, receiver.settings salt where salt.name = 'salt')`,
       filter: sql`${filter}::jsonb || ${hashedIds}`,
       rows: rows ?? null,
     })
