@@ -127,10 +127,8 @@ export const saidOutcomes = new RegExp(`^((^|, )[\\d,]+ (${Object.values(outcome
 /** 12 accepted, 3 rejected again */
 export function describeOutcomes(list: readonly string[]): string {
   const said = list.map((outcome) => outcomes[outcome]!);
-  const counts = [...new Set(said)].map(
-    (one) => [said.filter((other) => other === one).length, one] as const,
-  );
-  return counts.map(([count, outcome]) => `${formatCount(count)} ${outcome}`).join(', ');
+  const counted = (one: string) => `${formatCount(said.filter((other) => other === one).length)} ${one}`;
+  return [...new Set(said)].map(counted).join(', ');
 }
 
 type Arrival = StoredDelivery | Quarantined;
