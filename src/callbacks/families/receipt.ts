@@ -36,7 +36,13 @@ export const receipt = defineFamily({
       amount_due: 'Due',
     },
     time: { created_at: 'Issued', updated_at: 'Last changed' },
-    more: { receipt_status: 'Status', receipt_url: 'PDF', payment_id: 'Payment', ref_trx_id: 'Transaction' },
+    more: {
+      remarks: 'Remarks',
+      receipt_status: 'Status sent',
+      receipt_url: 'PDF',
+      payment_id: 'Payment',
+      ref_trx_id: 'Transaction',
+    },
   },
   fields: {
     receipt_id: integer,

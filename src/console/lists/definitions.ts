@@ -1,6 +1,7 @@
 import { monthEnd } from '../../common/days.ts';
 import { titled } from '../../common/words.ts';
 import { hrefTo, recordHref, type Values } from '../ui/context.ts';
+import { nothingPaid } from '../ui/values.tsx';
 import { type Definition, defineList, type Links, type List } from './list.ts';
 import { nameOfMonth } from './ranges.ts';
 import { systemLists } from './system-lists.ts';
@@ -82,14 +83,14 @@ export const lists: readonly List[] = [
       additional_discount_value additional_discount_amount payment_id payment_link transaction_reference pdf_url remarks aid updated_at delivery_id`,
     order: byReceipt,
     leadsWithBusiness: true,
-    choices: { state: choicesOf('paid part_paid unpaid') },
+    choices: { state: { ...choicesOf('paid part_paid'), unpaid: nothingPaid } },
   }),
   defineList({
     name: 'unpaid',
     title: 'Unpaid receipts',
     ...ofReceipts('Unpaid'),
     source: dues,
-    columns: `issued_at receipt_number:title name:note mobile ${places} net_amount paid_amount due_amount:amount
+    columns: `issued_at receipt_number:title name:note mobile:phone ${places} net_amount paid_amount due_amount:amount
       days_outstanding:badge payment_link`,
     also: 'business_id receipt_id day patient_id pdf_url delivery_id',
     order: 'day, issued_at, business_id, receipt_id',
@@ -135,7 +136,7 @@ export const lists: readonly List[] = [
     unit: ['appointment', 'appointments'],
     tab: ['appointments', 'By time'],
     source: '(select *, patient_name as name from reporting.schedule)',
-    columns: `starts_at:title name:note mobile doctor_id:amount clinic_id state:badge booked_at`,
+    columns: `starts_at:title name:note mobile:phone doctor_id:amount clinic_id state:badge booked_at`,
     also: `${appointmentDetails} delivery_id`,
     links: toAppointment('starts_at'),
     order: 'starts_at, business_id, appointment_id',
@@ -216,9 +217,9 @@ export const lists: readonly List[] = [
     unit: ['admission', 'admissions'],
     source: `(select o.*, o.facility_id as clinic_id, receiver.name_of(a.patient->'name') as name, a.patient->>'phone' as mobile, a.delivery_id
       from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,
-    columns: `admitted_at:title name:note mobile days_since_admission inpatient_number department stage:badge ${places} open_clearances estimated_amount
-      billed_amount paid_amount due_amount:amount`,
-    also: 'business_id admission_id day patient_id status open_clearance_types delivery_id',
+    columns: `admitted_at:title name:note mobile days_since_admission:badge department ${places} billed_amount paid_amount due_amount:amount`,
+    also: `business_id admission_id day patient_id inpatient_number stage status open_clearances open_clearance_types estimated_amount
+      delivery_id`,
     links: toRecord('admitted_at', 'admission', 'admission_id'),
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
@@ -228,8 +229,8 @@ export const lists: readonly List[] = [
     name: 'payment-links',
     title: 'Payment links',
     unit: ['request', 'requests'],
-    source: withPerson('reporting.payment_requests'),
-    columns: 'requested_at:title name:note mobile doctor_id net_amount:amount payment_link:badge',
+    source: withPerson('(select *, net_amount as requested_amount from reporting.payment_requests)'),
+    columns: 'requested_at:title name:note mobile doctor_id requested_amount:amount payment_link:badge',
     also: 'business_id day patient_id appointment_id delivery_id',
     links: toRecord('requested_at', 'payment_request', 'delivery_id'),
     order: 'requested_at desc, business_id, delivery_id',

@@ -29,7 +29,7 @@ export interface List {
   words?: Readonly<Record<string, (value: string) => string>>;
   /** A row has all that is equal in this column, and sums in the others. It is compared with the days before. */
   groupBy?: string;
-  /** Its rows may be ten minutes old. */
+  /** Its rows may be a minute old. */
   isKept?: true;
   /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
@@ -48,7 +48,7 @@ export interface List {
   /** Conditions that follow from a state, and for which there is an index. */
   narrowed?: Readonly<Record<string, Sql>>;
   isUnsummed?: true;
-  /** The places of columns in the two lines of a row on a phone: title, amount, note, badge. In a definition they are marks, `name:note`. */
+  /** The places of columns in the two lines of a row on a phone: title, amount, note, badge; phone is below. In a definition they are marks, `name:note`. */
   phone: Readonly<Record<string, string | undefined>>;
   /** The columns by which the access log knows whose rows were shown. */
   subjects: readonly ('patient_id' | 'delivery_id')[];

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { type ViewColumn, viewColumn } from '../../receiver/store/view-columns.ts';
 import { useVisit, type Values } from '../ui/context.ts';
 import { type Column, Table } from '../ui/table.tsx';
-import { Nothing, Value, words } from '../ui/values.tsx';
+import { formatAmount, Nothing, Value, words } from '../ui/values.tsx';
 import type { List } from './list.ts';
 import type { ListRow } from './query.ts';
 
@@ -58,9 +58,10 @@ function Cell({ list, column: { name, kind }, row, entered }: CellProps) {
   const value = row[name];
   const own = list.links?.[name]?.(row, entered);
   const isNothing = seldom.includes(name) && Number(value) === 0;
-  if (isNothing || !value?.trim()) return own ? <a href={own}>No number</a> : <Nothing />;
+  if (isNothing || !value?.trim()) return own ? <a href={own}>Open</a> : <Nothing />;
   const text =
     list.words?.[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
+  if (name === 'due_amount' && Number(value) < 0) return `${formatAmount(-value)} too much`;
   const patient = kind === 'person' && row.patient_id?.trim();
   const href = own ?? (patient ? patientHref([`p:platform:${patient}`]) : undefined);
   return <Value {...{ kind, name, value, text, href }} />;

@@ -37,6 +37,7 @@ export const actions: Readonly<Record<string, string>> = {
   changes: 'read changes',
 };
 
+const ids: Readonly<Record<string, string>> = { delivery: 'a callback', quarantine: 'a rejected message' };
 const hash = /^([\da-f]{32}|[\da-f]{64})$/;
 
 /** The selection of an entry of the access log, in words. Ids are hashes there. */
@@ -46,7 +47,7 @@ export const describeDetails = (json: string): string =>
     // So `from` stands before `to`.
     .sort(([one], [other]) => one.localeCompare(other))
     .map(([name, value]) => {
-      if (value === true || name === 'delivery' || name === 'quarantine') return words(name);
+      if (value === true || ids[name]) return ids[name] ?? words(name);
       if (Array.isArray(value)) return `${words(name)} ${value.join(' ')}`;
       const text = typeof value === 'string' ? value : JSON.stringify(value);
       return hash.test(text)

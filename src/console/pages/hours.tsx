@@ -42,7 +42,7 @@ function Hours({ visits }: { visits: readonly Visits[] }) {
     const cell = (weekday: number) => {
       const count = visits.find((one) => one.weekday === weekday && one.hour === first + n)?.visits;
       if (!count) return <Nothing />;
-      const tone = ['', 'good', 'warn', 'bad'][Math.ceil((count / most) * 4) - 1];
+      const tone = ['', 'good', 'warn'][Math.ceil((count / most) * 3) - 1];
       return <span class={`badge ${tone}`}>{formatCount(count)}</span>;
     };
     return [first + n, cell, 'n'];

@@ -125,8 +125,10 @@ const outcomes: Readonly<Record<string, string>> = {
 export const saidOutcomes = new RegExp(`^((^|, )[\\d,]+ (${Object.values(outcomes).join('|')}))+$`);
 
 /** 12 accepted, 3 rejected again */
-export function describeOutcomes(list: readonly string[]): string {
-  const said = list.map((outcome) => outcomes[outcome]!);
+export const describeOutcomes = (list: readonly string[]): string =>
+  describeCounts(list.map((outcome) => outcomes[outcome]!));
+
+export function describeCounts(said: readonly string[]): string {
   const counted = (one: string) => `${formatCount(said.filter((other) => other === one).length)} ${one}`;
   return [...new Set(said)].map(counted).join(', ');
 }
@@ -168,11 +170,12 @@ function describeStored(delivery: StoredDelivery, family: Family | undefined): M
 function describeRejected(message: Quarantined): Message {
   const { id, reason, errors, subjects, acknowledged, replayed_at: accepted } = message;
   return {
-    title: titleOf(message.family),
+    title: 'Rejected message',
     state: (
       <Badge state={accepted ? 'applied' : 'rejected'}>{accepted ? 'Accepted since' : 'Rejected'}</Badge>
     ),
     facts: {
+      'Kind of record': titleOf(message.family),
       Reason: reasons[reason],
       'What is wrong': errors.map((error, index) => <div key={index}>{describeFault(error)}</div>),
       ...arrivalOf(message, message.count),

@@ -22,6 +22,7 @@ import { Field, PostButton, PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Badge, Facts, Moment, Phone, Sums, sumOf } from '../ui/values.tsx';
+import { describeCounts, titleOf } from './messages.tsx';
 
 const maxShown = 200;
 
@@ -89,6 +90,12 @@ const idOf = (subject: string) => subject.replace(/^p:(partner:[^:]*|[^:]*):/, '
 const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'booked', 'papers'] as const;
 type Records = Record<(typeof listNames)[number], ListRow[]>;
 
+/** Also of appointments whose start is not known. */
+const shownAs: Partial<Record<keyof Records, string>> = { booked: 'appointments' };
+const startOf = ({ starts_at, booked_at }: ListRow) =>
+  parseMoment(starts_at ?? booked_at ?? '')?.getTime() ?? 0;
+const byStart = (one: ListRow, other: ListRow) => startOf(other) - startOf(one);
+
 async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Promise<Records> {
   const businesses = [...new Set(callbacks.map(({ businessId }) => businessId))];
   const rowsOf = (name: keyof Records, where: RawBuilder<boolean>) => {
@@ -106,7 +113,7 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
     receipts: await rowsOf('receipts', isReceipt),
     deleted: await rowsOf('deleted', isReceipt),
     failed: await rowsOf('failed', isReceipt),
-    booked: await rowsOf('booked', privacy.isRecordOf(callbacks, 'appointment_id')),
+    booked: (await rowsOf('booked', privacy.isRecordOf(callbacks, 'appointment_id'))).toSorted(byStart),
     papers: await rowsOf('papers', privacy.isRecordOf(callbacks, 'record')),
   };
 }
@@ -171,7 +178,7 @@ function PatientPage({ records, ...props }: PatientPageProps) {
       <div class="two">
         <div>
           {listNames.map((name) => (
-            <Section key={name} list={listNamed(name)} rows={records[name]} />
+            <Section key={name} list={listNamed(shownAs[name] ?? name)} rows={records[name]} />
           ))}
           {isEmpty && <p class="empty">No receipts, appointments, papers or admissions.</p>}
         </div>
@@ -196,9 +203,10 @@ function PatientPage({ records, ...props }: PatientPageProps) {
   );
 }
 
-function PatientSums({ receipts }: Records) {
+function PatientSums({ receipts, admissions }: Records) {
   // What was paid too much takes nothing from what is due.
-  const due = receipts.filter(({ due_amount }) => Number(due_amount) > 0);
+  const isDue = ({ due_amount }: ListRow) => Number(due_amount) > 0;
+  const [due, stay] = [receipts.filter(isDue), admissions.filter(isDue)];
   const sum = (name: string, rows = receipts) => formatAmount(sumOf(rows, (row) => Number(row[name])));
   const since = due.at(-1)?.issued_at;
   const sums = [
@@ -210,6 +218,7 @@ function PatientSums({ receipts }: Records) {
         ? ['due on receipts since ', <Moment key={since} at={parseMoment(since)} />]
         : 'due on receipts',
     },
+    ...(stay.length > 0 ? [{ value: sum('due_amount', stay), label: 'due of the admission' }] : []),
   ];
   return <Sums sums={sums} />;
 }
@@ -241,12 +250,12 @@ interface ConfirmProps extends PatientProps {
 
 function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
   const { address, subjects, patient } = props;
-  const { callbacks, shared, bodies, mentions, hasMore } = preview;
-  const messages = Object.entries(callbacks).map(([event, count]) => `${event} ${formatCount(count)}`);
+  const { shared, bodies, mentions, hasMore } = preview;
+  const messages = describeCounts(patient.callbacks.map(({ family }) => titleOf(family)));
   const label = `To confirm, the last four characters of ${idOf(subjects[0]!)}`;
   return (
     <>
-      <Facts facts={{ ...knownAs(props), Messages: messages.join(', ') }} />
+      <Facts facts={{ ...knownAs(props), Messages: messages }} />
       <p>
         What is personal in these messages is removed for good, and does not come back with a resend. Amounts
         and days stay.{' '}

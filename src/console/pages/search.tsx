@@ -32,7 +32,9 @@ export const search: Page = (routes, core) => {
     ];
     if (hrefs.length === 0 && uuid.test(q)) hrefs.push(hrefTo(`/callbacks/${q}`));
     if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
-    sendPage(res, 'Search', <Results {...result} {...{ q, persons, places }} />, { query: q });
+    sendPage(res, q ? 'Search' : 'Patients', <Results {...result} {...{ q, persons, places }} />, {
+      query: q,
+    });
   });
 };
 

@@ -8,9 +8,9 @@ import { Bars } from '../ui/pictures.tsx';
 import { formatAmount, formatChange, sumOf } from '../ui/values.tsx';
 
 const maxKept = 100;
-const keptMs = 600_000;
+const keptMs = 60_000;
 
-/** Keeps what was read for ten minutes: sums of days that are over, which take long to add up and seldom change. */
+/** Keeps what was read for a minute: sums of days that are over, which take long to add up and seldom change. */
 export function createRecall<T>() {
   const kept = new Map<string, { at: number; value: Promise<T> }>();
   return (key: string, read: () => Promise<T>): Promise<T> => {
@@ -102,8 +102,9 @@ function Months({ shown, first, open }: MonthsProps) {
     <>
       <Bars about="Billed in each of the last 13 months, and what is due of it" bars={bars} />
       <p class="note">
-        Collected: what came in less what went back, on the day on which it did, also for older receipts.
-        Billed, and what is due of it: by the day of the receipt. Failed receipts are left out.
+        The picture: billed by month, and red what is due of it. Collected: what came in less what went back,
+        on the day on which it did, also for older receipts and for those that were deleted later. Billed, and
+        what is due of it: by the day of the receipt. Failed receipts are left out.
       </p>
     </>
   );

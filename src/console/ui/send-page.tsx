@@ -144,8 +144,7 @@ function Navigation({ path }: { path: string }) {
               return (
                 <li key={own}>
                   <a href={hrefTo(own)} aria-current={belongsTo(entry, path) ? 'page' : undefined}>
-                    {title}
-                    {own === '/callbacks' && count}
+                    {title} {own === '/callbacks' && count}
                   </a>
                 </li>
               );

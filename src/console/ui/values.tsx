@@ -50,9 +50,14 @@ const tones = {
   bad: ['unpaid', 'failed', 'rejected', 'no_show', 'fail'],
 };
 
+/** Unpaid is what is due, also of receipts that are paid in part. */
+export const nothingPaid = 'Nothing paid';
+
 export function Badge({ state, children }: { state: string; children?: ComponentChildren }) {
   const [tone = ''] = Object.entries(tones).find(([, states]) => states.includes(state)) ?? [];
-  return <span class={`badge ${tone}`}>{children ?? titled(state)}</span>;
+  return (
+    <span class={`badge ${tone}`}>{children ?? (state === 'unpaid' ? nothingPaid : titled(state))}</span>
+  );
 }
 
 export const sumOf = <Row,>(rows: readonly Row[], of: (row: Row) => number): number =>
