@@ -14,13 +14,14 @@ export function redact(body: string, secrets: readonly string[]): string {
     const inPath = encodeURIComponent(secret.toWellFormed());
     const inQuery = new URLSearchParams([['', secret]]).toString().slice(1);
     for (const form of [secret, inPath, inQuery, JSON.stringify(secret).slice(1, -1)])
-      text = text.replaceAll(form, '[redacted]');
+      text = text.replace(new RegExp(form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi'), '[redacted]');
   }
   const cut = text.length > maxScanned;
   text = text
     // The patterns below take quadratic time on a long run of one kind.
     .slice(0, maxScanned)
     .replace(/(signing_key\\*"\s*:\s*\\*")[^"\\]*/g, '$1[redacted]')
+    .replace(/((?:(?:day|month|year)_of_birth|gender)\\*"\s*:\s*)[^,}]*/g, '$1[redacted]')
     .replace(/eyJ[\w-]+(?:\.[\w-]*)*/g, '[redacted]')
     .replace(/\d(?:[\s.()-]{0,2}\d){5,}/g, '[number]')
     .replace(/[^\s"@:,<>]+@[^\s"@:,<>]+/g, '[address]');
