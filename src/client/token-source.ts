@@ -70,14 +70,15 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
   const endpoint = parseEndpoint(options);
   const fields = { client_id: options.clientId, client_secret: options.clientSecret };
   const request = { fields, headers: {}, context: { operation: 'login' } };
-  let current: { readonly token: string; readonly renewAt: number } | undefined;
+  let current: { readonly token: string; readonly renewAt: number; readonly expiresAt: number } | undefined;
   let pending: Promise<string> | undefined;
 
   async function logIn(): Promise<string> {
     const start = performance.now();
     try {
       const response = session.parse(await sendRequest(endpoint, login, request));
-      current = { token: response.access_token, renewAt: start + response.expires_in * 800 };
+      const [renewAt, expiresAt] = [800, 1000].map((ms) => start + response.expires_in * ms);
+      current = { token: response.access_token, renewAt: renewAt!, expiresAt: expiresAt! };
       return current.token;
     } finally {
       pending = undefined;
@@ -88,6 +89,9 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
     if (current?.token === refused) current = undefined;
     if (current && performance.now() < current.renewAt) return current.token;
     pending ??= logIn();
-    return pending;
+    return pending.catch((error) => {
+      if (current && performance.now() < current.expiresAt) return current.token;
+      throw error;
+    });
   };
 }

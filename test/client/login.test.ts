@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { loginTokenSource, type ServiceError } from '../../src/client/index.ts';
 import { sandboxCredentials } from '../../src/sandbox/platform-server.ts';
+import { listen } from '../support/listen.ts';
 import { failureOf, usePlatform } from './platform.ts';
 
 const platform = usePlatform();
@@ -53,4 +54,18 @@ it('a login that fails is tried again with the call, and a wrong secret is not',
   expect(error.message).toContain('the token source failed (login: the platform responded with 401)');
   expect(inspect(error, { depth: null, showHidden: true })).not.toContain(secret);
   expect(logins()).toBe(3);
+});
+
+it('a token is used until it expires where no other can be had', async () => {
+  let status = 200;
+  const baseUrl = await listen((_req, res) =>
+    res.writeHead(status).end('{"access_token":"one","expires_in":100}'),
+  );
+  const token = loginTokenSource({ baseUrl, ...sandboxCredentials });
+  const { signal } = new AbortController();
+  expect(await token({ signal })).toBe('one');
+  [status, passedSeconds] = [503, 90];
+  expect(await token({ signal })).toBe('one');
+  passedSeconds = 101;
+  await expect((async () => token({ signal }))()).rejects.toThrow('503');
 });
