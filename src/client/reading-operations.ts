@@ -6,25 +6,27 @@ import { id, type Operation, orEmpty, text } from './operation.ts';
 
 const maybeId = id.nullish();
 const time = z.union([z.number(), z.string()]).nullish();
+/** It is compared with nothing: what it is does not matter. */
+const any = <T extends z.ZodType>(type: T) => type.catch(null as never);
 const listOf = <T extends z.ZodType>(item: T) => z.array(item).nullish().transform(orEmpty);
 
 export const appointment = z.object({
   appointment_id: id,
-  partner_appointment_id: maybeId,
+  partner_appointment_id: any(maybeId),
   created_at: time,
-  doctor_id: maybeId,
-  partner_doctor_id: maybeId,
-  clinic_id: maybeId,
-  partner_clinic_id: maybeId,
-  patient_id: maybeId,
-  partner_patient_id: maybeId,
-  channel: text,
+  doctor_id: any(maybeId),
+  partner_doctor_id: any(maybeId),
+  clinic_id: any(maybeId),
+  partner_clinic_id: any(maybeId),
+  patient_id: any(maybeId),
+  partner_patient_id: any(maybeId),
+  channel: any(text),
   status: text.describe('BK, OG, CM, …; others are possible'),
-  mode: text.describe('tele, in_clinic'),
+  mode: any(text).describe('tele, in_clinic'),
   start_time: time.describe('Seconds since 1970'),
   end_time: time.describe('Seconds since 1970'),
-  prescription_id: maybeId,
-  prescription_url: text,
+  prescription_id: any(maybeId),
+  prescription_url: any(text),
 });
 
 const day = z.iso.date().describe('YYYY-MM-DD');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { callbackEvents } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
+import { otherEvents } from '../callbacks/families/other.ts';
 import { id, type Operation, orEmpty, text } from './operation.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
@@ -9,7 +10,7 @@ const unknown = z.unknown().optional().describe('Its type is not shown');
 const notEmpty = z.string().min(1);
 
 /** The documented events. The platform adds others, so that requests may name any. */
-export const eventNames: readonly string[] = families.flatMap(callbackEvents);
+export const eventNames: readonly string[] = [...families.flatMap(callbackEvents), ...otherEvents];
 
 export const subscription = z.object({
   id: id.describe('Its type is not shown'),

@@ -96,7 +96,11 @@ async function addSubscription(
   const signing_key = existingKey ?? randomBytes(32).toString('hex');
   const protocol = new URL(url).protocol.slice(0, -1);
   const request = { endpoint: url, event_names: [...events], signing_key, protocol };
-  const { id } = await platform.createSubscription(request);
+  const { id } = await platform.createSubscription(request).catch((error) => {
+    if (!(error instanceof client.Rejected))
+      explain('It may exist, with a key that nobody has: see receiver subscriptions list, and remove it.');
+    throw error;
+  });
   explain(`Subscription ${id ?? '(the platform returned no id)'} created: ${events.length} events.`);
   if (existingKey) return;
   print(`SIGNING_KEYS=${signing_key}`);
