@@ -48,15 +48,15 @@ export async function sendCallbacks(callbacks: readonly Callback[], options: Sen
   const { rate, onSent } = options;
   const beganAt = performance.now();
   const outcomes: Record<string, number> = {};
-  let acknowledged = 0;
+  let [acknowledged, sent] = [0, 0];
   const queue = callbacks.values();
   const sendNext = async () => {
     for (const callback of queue) {
+      if (rate) await sleep(Math.max(0, beganAt + (sent++ * 1000) / rate - performance.now()));
       const { outcome, isAcknowledged } = await post(callback, options);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       if (isAcknowledged) acknowledged++;
       onSent?.();
-      if (rate) await sleep(1000 / rate);
     }
   };
   await Promise.all(Array.from({ length: rate ? 1 : connections }, sendNext));
