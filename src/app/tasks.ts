@@ -36,7 +36,7 @@ async function repeatHere({ name, everyMs, run }: Task, log: Log, stop: AbortSig
 }
 
 async function repeat(
-  { name, everyMs, leaseMs = defaultLeaseMs, run }: Task,
+  { name, everyMs, retryMs = Math.min(everyMs, maxPauseMs), leaseMs = defaultLeaseMs, run }: Task,
   db: Db,
   log: Log,
   stop: AbortSignal,
@@ -54,7 +54,7 @@ async function repeat(
     // What is stopped has not failed, and works where it has gone on for so long.
     const works = isDone || (stop.aborted && performance.now() - startedAt > leaseMs);
     const since = stop.aborted ? sql<Date>`failing_since` : sql<Date>`coalesce(failing_since, now())`;
-    const due_at = later(isDone ? everyMs : pauseMs);
+    const due_at = later(isDone ? everyMs : retryMs);
     return own.set({ held_until: '-infinity', due_at, failing_since: works ? null : since });
   };
   while (!stop.aborted) {

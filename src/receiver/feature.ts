@@ -29,6 +29,8 @@ export interface RunningCore extends Core {
 export interface Task {
   name: string;
   everyMs: number;
+  /** After a failure; default: a minute, or `everyMs` if that is less. */
+  retryMs?: number;
   /** `any`: also with the role `receiver`; `each`: in every process, also without the database. Default: one worker at a time. */
   processes?: 'any' | 'each';
   /** A process that is gone keeps the task for so long; default: a minute. */

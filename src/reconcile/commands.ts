@@ -61,7 +61,9 @@ async function reconcile(
     runPass(core, client, { ...options, onProgress }),
   );
   print(`Business ${pass.business}, ${days.from} to ${days.to}`);
-  printTable(['appointments', 'number'], Object.entries(pass.counts));
+  const { stored, ...found } = pass.counts;
+  const counts = { ...found, [dryRun ? 'would be stored' : 'stored']: stored };
+  printTable(['appointments', 'number'], Object.entries(counts));
 }
 
 const columns = ['kind', 'id', 'alias'] as const;

@@ -4,7 +4,10 @@ import { addReconcileCommands } from './commands.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
 const maxAgeMs = 2 * dayMs;
+const retryMs = dayMs / 24;
 const worker = 'worker';
+/** Failed ones before a complete one. */
+const maxPasses = 100;
 /** Missing appointments, more than a lost callback or two. */
 const manyMissing = { min: 3, ratio: 0.01 };
 
@@ -22,18 +25,19 @@ function tasksOf(core: Core, days: number): Task[] {
     const { counts } = await runPass(core, client, { ...range, actor: worker, signal });
     core.log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
   };
-  return [{ name: 'reconciliation', everyMs: dayMs, run }];
+  return [{ name: 'reconciliation', everyMs: dayMs, retryMs, run }];
 }
 
 async function checkPasses({ db }: Core): Promise<Check> {
-  const last = await db
+  const passes = await db
     .selectFrom('receiver.reconciliations')
     .selectAll()
     .where('actor', '=', worker)
     .where('ended_at', 'is not', null)
     .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+    .limit(maxPasses)
+    .execute();
+  const [last, ...earlier] = passes;
   const since = last?.ended_at ?? undefined;
   const check = { name: 'reconciliation', status: 'warn', since } as const;
   const todo = 'receiver reconcile runs it now; the log of the workers says more';
@@ -42,7 +46,12 @@ async function checkPasses({ db }: Core): Promise<Check> {
     const detail = `The last one was completed: ${since?.toISOString() ?? 'never'}`;
     return { ...check, title: 'The reconciliation is overdue', detail, todo };
   }
-  const { compared = 0, missing = 0, differs = 0, stored = 0 } = last.counts;
+  const complete = earlier.findIndex(({ error }) => error === null);
+  // What a pass has stored before it failed is not missing any more in the next.
+  const counts = [last, ...earlier.slice(0, complete < 0 ? undefined : complete)].map((pass) => pass.counts);
+  const sum = (name: 'missing' | 'stored') => counts.reduce((all, { [name]: count = 0 }) => all + count, 0);
+  const { compared = 0, differs = 0 } = last.counts;
+  const [missing, stored] = [sum('missing'), sum('stored')];
   const detail = `Of ${compared} appointments, ${missing} were missing and ${differs} differed; ${stored} are stored`;
   if (missing < manyMissing.min || missing < compared * manyMissing.ratio)
     return { ...check, status: 'ok', title: 'Appointments are those of the platform', detail };

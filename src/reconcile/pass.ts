@@ -9,7 +9,7 @@ import { takeNames } from './aliases.ts';
 import { type Comparison, compareAppointments, type Outcome } from './compare-appointments.ts';
 import { readAppointments, type Window } from './read-appointments.ts';
 
-/** `stored`: of those that are missing or differ. */
+/** `stored`: of those that are missing or differ; in a dry run, what would be. */
 export type Counts = Record<Outcome | 'compared' | 'stored', number>;
 
 export interface PassOptions extends Window {
@@ -69,7 +69,7 @@ export async function runPass(
       const compared = await compareAppointments(core, business, reading);
       for (const { outcome } of compared) counts[outcome] += 1;
       counts.compared += compared.length;
-      if (!isDryRun) counts.stored += await store(core, compared);
+      counts.stored += await store(core, compared, isDryRun);
       await record({ business_id: business, counts: JSON.stringify(counts) });
       onProgress?.(compared.length);
     }
@@ -88,9 +88,13 @@ export async function runPass(
  * Stores what is missing or differs, in one commit. The gate judges it by the time of the booking: the read is later than an
  * erasure, and the person would come back.
  */
-async function store({ pool, families }: Core, compared: readonly Comparison[]): Promise<number> {
+async function store(
+  { pool, families }: Core,
+  compared: readonly Comparison[],
+  isDryRun: boolean,
+): Promise<number> {
   const deliveries = compared.flatMap(({ delivery }) => delivery ?? []);
-  if (deliveries.length === 0) return 0;
+  if (isDryRun || deliveries.length === 0) return deliveries.length;
   const booked = new Map(compared.map(({ delivery, bookedMs }) => [delivery, bookedMs]));
   const results = await storeDeliveries(pool, families, deliveries, commitMs, (delivery) => ({
     ...delivery,
@@ -116,24 +120,27 @@ class UnknownBusiness extends Error {
 
 /**
  * The business of listed appointments, which do not name it: that of the platform's directory, or else the only one that has
- * sent something. A business that has sent nothing, where others have, has to be named: with a wrong one every appointment
- * would be stored a second time. @throws UnknownBusiness
+ * sent something, or else that of the last pass. A business that has sent nothing, where others have, has to be named: with a
+ * wrong one every appointment would be stored a second time. @throws UnknownBusiness
  */
 async function findBusiness(
   { db }: Core,
   listed: string | undefined,
   wanted: string | undefined,
 ): Promise<string> {
-  const { rows } = await sql<{ first: string | null; last: string | null; hasSent: boolean }>`
+  type Known = Record<'first' | 'last' | 'named', string | null> & { hasSent: boolean };
+  const { rows } = await sql<Known>`
     select min(business_id) as first, max(business_id) as last,
-           exists (select from receiver.inbox where business_id = ${listed ?? ''}) as "hasSent"
-    from receiver.inbox`.execute(db);
-  const { first, last, hasSent } = rows[0]!;
+           exists (select from receiver.inbox where business_id = ${listed ?? ''}) as "hasSent",
+           (select business_id from receiver.reconciliations where ended_at is not null and error is null order by id desc limit 1) as named
+    from receiver.inbox where business_id <> ''`.execute(db);
+  const { first, last, named, hasSent } = rows[0]!;
   if (wanted && listed && listed !== wanted && hasSent)
     throw new UnknownBusiness(`The credentials are those of the business ${listed}, not of ${wanted}`);
   if (wanted) return wanted;
   if (listed && (hasSent || first === null)) return listed;
   if (!listed && first !== null && first === last) return first;
+  if (named && (listed ?? named) === named) return named;
   const reason = listed
     ? `The credentials are those of the business ${listed}, which has sent nothing; others have`
     : 'The platform does not tell whose credentials these are, and not exactly one business has sent something';

@@ -83,7 +83,7 @@ it('what no callback told of comes in once, what differs is changed, and what ag
   Object.assign(changed!, { status: 'CM', custom_attributes: { lean: true } });
   platform.now += daySeconds;
   const found = { agrees: 1, missing: 1, differs: 1 };
-  expect(await pass({ isDryRun: true })).toMatchObject({ ...found, stored: 0 });
+  expect(await pass({ isDryRun: true })).toMatchObject({ ...found, stored: 2 });
   expect([await database.count('receiver.inbox'), await database.count('receiver.reconciliations')]).toEqual([
     2, 0,
   ]);
@@ -116,7 +116,7 @@ it('each page is read, a shifted appointment once, and a repeated page is the la
 
 it('fields that say nothing, or cannot be stored, stop nothing', async () => {
   book('blank', { status: '', patient_id: null, created_at: 0 });
-  book('odd', { end_time: 'soon', created_at: platform.now + 9 * daySeconds });
+  book('odd', { channel: 7, doctor_id: {}, end_time: 'soon', created_at: platform.now + 9 * daySeconds });
   book('\u0000');
   book('of a bad text', { mode: 'x\u0000' });
   platform.now += daySeconds;
@@ -130,6 +130,7 @@ it('a failing platform leaves everything as it was, and is shown until a pass su
   for (let n = 0; n < 40; n += 1) book(`a-${n}`);
   platform.now += daySeconds;
   const shown: unknown[] = [await check()];
+  const details: unknown[] = [];
   platform.refuses = { '/dr/v1/appointment': 403 };
   await expect(runTask()).rejects.toThrow(/403/);
   shown.push(await check());
@@ -150,7 +151,9 @@ it('a failing platform leaves everything as it was, and is shown until a pass su
     await runTask();
     expect(await database.count('receiver.inbox')).toBe(40);
     shown.push(await check());
+    details.push((await reconciliation.checks!(core))[0]!.detail);
   }
+  expect(details).toEqual([expect.stringContaining(' 40 were'), expect.stringContaining(' 0 were')]);
   await database.rows(`update receiver.reconciliations set ended_at = ended_at - interval '3 days'`);
   expect([...shown, await check()]).toEqual([
     'warn The reconciliation is overdue',
@@ -230,6 +233,7 @@ it('a business that has sent nothing, where others have, has to be named', async
   book('a');
   platform.now += daySeconds;
   const send = (business_id: string) => store({ ...callbackOf({ appointment_id: 'x' }), business_id });
+  await send('');
   await send('b-2');
   await expect(pass()).rejects.toThrow(/business b-1, which has sent nothing; .*--business/);
   platform.refuses = { '/dr/v1/business': 403 };
@@ -237,6 +241,7 @@ it('a business that has sent nothing, where others have, has to be named', async
   await send('b-3');
   await expect(pass()).rejects.toThrow(/--business/);
   expect(await pass({ business })).toMatchObject({ missing: 1, stored: 1 });
+  expect(await pass()).toMatchObject({ business, agrees: 1 });
   platform.refuses = {};
   expect(await pass()).toMatchObject({ agrees: 1 });
   await expect(pass({ business: 'b-2' })).rejects.toThrow('of the business b-1, not of b-2');
