@@ -64,7 +64,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
       await run({ core, actor, subjects: await identifyPatient(core, actor, ids) }, options);
     });
 
-  sub('show', 'list what is stored, without its content').action(onPatient(show));
+  sub('show', 'list the stored callbacks, without their content').action(onPatient(show));
   sub('export', 'write everything that is stored, and who looked at it, as JSON')
     .option('--output <file>', 'the file to create', 'patient.json')
     .action(

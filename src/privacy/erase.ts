@@ -9,6 +9,7 @@ import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
+import { namesPatient } from './patient.ts';
 import { destroyWithheld } from './retention.ts';
 
 type Certificate = Pick<Selectable<Tables['receiver.erasures']>, 'id' | 'completed_at' | 'counts'>;
@@ -64,10 +65,6 @@ export async function erasePatient(
   return continueErasure(core, id, [...subjects, ...deliveries], options);
 }
 
-/** SQL for whether a body `q` of the quarantine names a subject or a record that does. */
-const namesPatient = (subjects: string) => `q.subjects && (${subjects}::text[] || array(
-  select receiver.record_subject(family, business_id, record_id) from receiver.callbacks_with(${subjects})
-))`;
 /** @param bodies SQL: ids of bodies, each with the erasure that withholds it */
 const withholdBodies = (bodies: string) => `
 with ${bodies}, gone as (

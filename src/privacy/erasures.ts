@@ -73,7 +73,13 @@ export async function applyErasures(
   file: string,
   onProgress?: (callbacks: number) => void,
 ): Promise<number> {
-  const { salt, erasures, erased } = list.parse(JSON.parse(await readFile(file, 'utf8')));
+  const text = await readFile(file, 'utf8');
+  const json = await Promise.resolve(text)
+    .then(JSON.parse)
+    .catch(() => undefined);
+  const { data, error } = list.safeParse(json);
+  if (error) throw new Error(`${file} is not what receiver erasures export writes, or a part of it`);
+  const { salt, erasures, erased } = data;
   await core.db.transaction().execute(async (tx) => {
     await sql.raw(gateLock(statementMs)).execute(tx);
     const { rows } = await sql`select where receiver.adopt_salt(${salt})`.execute(tx);

@@ -169,8 +169,8 @@ const readLooks = (db: Db, subjects: readonly string[]): Promise<Profile['looks'
     .execute();
 
 /**
- * Everything that is stored about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. The
- * row of a record that names several people has the data of all. Contents of health records are left out.
+ * Everything that is stored about a patient, as JSON: the callbacks, the rows of their records, rejected bodies, and who
+ * looked at them. The row of a record that names several people has the data of all. Contents of health records are left out.
  *
  * @throws PatientTooLarge; Error where the access log cannot be written
  */
@@ -189,6 +189,14 @@ export async function exportPatient(core: Core, actor: Actor, subjects: readonly
     `.execute(core.db);
     rows[family.table] = stored.rows.map(({ row }) => withAllDigits(row));
   }
+  const bodies = await core.pool.query<{ received_at: Date; body: Buffer }>(
+    `select received_at, body from receiver.quarantine q where ${namesPatient('$1')} order by received_at`,
+    [subjects],
+  );
+  const rejected = bodies.rows.map(({ received_at, body }) => ({
+    received_at: received_at.toISOString(),
+    body: withAllDigits(body.toString()),
+  }));
   const entries = core.db.selectFrom('public.access_log').select(['at', 'actor', 'action']);
   const looks = await entries.where(isAbout(subjects)).orderBy('entry').execute();
   const callbacks = deliveries.map(({ id, body, receivedAt }) => ({
@@ -198,8 +206,13 @@ export async function exportPatient(core: Core, actor: Actor, subjects: readonly
   }));
   const ids = subjects.map((subject) => subject.slice(2));
   const access = looks.map(({ at, ...look }) => ({ at: at.toISOString(), ...look }));
-  return canonicalJson({ ids, callbacks, rows, access });
+  return canonicalJson({ ids, callbacks, rows, rejected, access });
 }
+
+/** SQL for whether a body `q` of the quarantine names a subject or a record that does. */
+export const namesPatient = (subjects: string): string => `q.subjects && (${subjects}::text[] || array(
+  select receiver.record_subject(family, business_id, record_id) from receiver.callbacks_with(${subjects})
+))`;
 
 /** The callbacks that belong to a patient, the oldest event first. @throws PatientTooLarge */
 async function readPatient({ pool }: Core, subjects: readonly string[]): Promise<Delivery[]> {

@@ -210,8 +210,11 @@ it('an export has the patient’s callbacks and rows, nothing of others, no cont
       },
     },
   );
+  for (const [patient_oid, name] of Object.entries({ A: 'Asha Rejected', B: 'Berta' }))
+    await refuse({ ...receipt(0, {}), data: { patient_oid, name } });
   const text = await exportPatient(core, actor, ['p:platform:A']);
   expect(JSON.parse(text)).toMatchObject({
+    rejected: [{ body: { data: { name: 'Asha Rejected' } } }],
     callbacks: [{ callback: { data: { name: 'Asha' } } }, { callback: { data: { net_amount: 70 } } }, {}],
     rows: { receipts: [{ name: 'Asha', net_amount: 70 }] },
   });

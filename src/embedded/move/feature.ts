@@ -6,6 +6,7 @@ import { OtherFamilies } from '../../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
 import { inTransaction, openPool, snapshot } from '../../receiver/store/pools.ts';
 import { embeddedFolder, hasDatabase } from '../place.ts';
+import { tryConnection } from '../server-process.ts';
 import { startEmbeddedPostgres } from '../start-embedded.ts';
 import { copyRows } from './copy.ts';
 import { moveCallbacks } from './move-callbacks.ts';
@@ -31,6 +32,8 @@ async function run(core: Core, { from }: { from: string }): Promise<void> {
   const folder = isUrl ? undefined : [from, embeddedFolder(from)].find(hasDatabase);
   if (!isUrl && !folder)
     throw new Error('--from must be a URL of PostgreSQL, or the DATA_DIR of an embedded database');
+  const fault = isUrl && (await tryConnection(from));
+  if (fault) throw new Error('--from cannot be reached', { cause: fault });
   const tables = await core.pool.query(`select from pg_class where oid = to_regclass('receiver.inbox')`);
   if (tables.rowCount === 0) throw new Error('This database has no tables yet: run receiver migrate first');
   const embedded = folder ? await startEmbeddedPostgres(folder, core.log) : undefined;
