@@ -146,7 +146,7 @@ function configuration(groups: VariableGroup[]): string {
 # Configuration
 
 Set variables in the environment or in a file \`.env\`; [.env.example](../.env.example) is one with all of them. The start checks them: it
-prints every error and ends with 78, also for a variable of version 1 that went, with what to use instead. An empty value counts as unset.
+prints what is wrong and ends with 78, also for a variable of version 1 that went, with what to use instead. An empty value counts as unset.
 A variable spelt nearly like one of these is named. A family is a kind of record.
 
 Blanks and line ends around a value are cut. Quotes around one end the start: only in \`.env\` they are syntax, and needed where a value has

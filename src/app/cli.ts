@@ -38,7 +38,7 @@ program.hook('preAction', (_program, command) => {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // Its reader, such as head, has enough.
     if (error.code === 'EPIPE') process.exit();
-    throw error;
+    process.exit(reportError(error));
   });
 });
 
@@ -63,6 +63,8 @@ function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause, name, code, body } = error as NodeJS.ErrnoException & { body?: string };
   const message = messageOf(error);
+  if (code === '42P01')
+    return 'The database has no such table: correct DATABASE_URL, or run receiver migrate';
   if (code === '42501') return `${message}. Migrate as the owner of the database, see docs/database.md`;
   if (body) return `${message} · ${body}`;
   return cause ? `${message}: ${explain(cause)}` : message || code || name;

@@ -90,7 +90,7 @@ export async function withProgress<T>(
 }
 
 export function parseUuid(text: string): string {
-  if (uuid.test(text)) return text;
+  if (uuid.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }
 

@@ -42,7 +42,10 @@ async function replay(core: Core, ids: string[], { family }: { family?: string }
   const { length: count } = await replayDeliveries(core.db, { family, ids: selected });
   print(`${count} ${count === 1 ? 'waits' : 'wait'} for a worker`);
   const unknown = selected ? new Set(selected).size - count : 0;
-  if (unknown > 0) print(`${unknown} of the ids ${unknown === 1 ? 'is' : 'are'} of no stored callback`);
+  if (unknown > 0)
+    print(
+      `${unknown} of the ids ${unknown === 1 ? 'is' : 'are'} of no stored callback${family ? ' of this family' : ''}`,
+    );
 }
 
 async function rebuild(core: Core): Promise<void> {
@@ -116,6 +119,8 @@ async function replayBodies(
     return [id, result.outcome, result.outcome === 'rejected' ? result.rejection.describe() : result.id];
   });
   printTable(['body', 'result', 'delivery or reason'], rows);
+  const unknown = ids.filter((id) => !results.has(id));
+  if (unknown.length > 0) print(`Not in the quarantine, or accepted since: ${unknown.join(', ')}`);
   if (dryRun) print('Dry run: nothing was changed.');
 }
 

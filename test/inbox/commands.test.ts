@@ -42,7 +42,7 @@ it('replay lets the failed callbacks of a family, or the given ones, wait again,
   await expect(run('replay', 'no-id')).rejects.toThrow('UUID');
   expect(await run('replay', '--family', 'consent_form')).toContain('0 wait');
   expect(await run('replay')).toContain('1 waits for a worker');
-  expect(await run('replay', id!, randomUUID())).toMatch(
+  expect(await run('replay', id!.toUpperCase(), randomUUID())).toMatch(
     /1 waits[\s\S]*1 of the ids is of no stored callback/,
   );
   expect(await database.rows(`select id from public.deliveries where status = 'received'`)).toEqual([{ id }]);
@@ -193,6 +193,7 @@ describe('sql', () => {
       `a,nothing,a\r\n"a ""b""",,'=1\r\n`,
     );
     expect(await run('sql', 'select generate_series(1, 12000)')).toContain('12000 rows');
+    await expect(run('sql', 'copy (select 1) to stdout')).rejects.toThrow('--csv');
     expect(await logged()).toEqual(
       [1, 1, 1, 12_000].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
     );

@@ -71,9 +71,10 @@ export function faultOf(error: unknown): Fault {
   return faults[code] ?? faults[code.slice(0, 2)] ?? 'other';
 }
 
-/** An error of PostgreSQL without the values in its message: they may be a patient's. */
+/** An error of PostgreSQL without the values in its message: they may be a patient's. Of another one its code, or else its name. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';
+  if (!(error instanceof Error)) return 'unknown';
+  if (!(error instanceof pg.DatabaseError)) return (error as NodeJS.ErrnoException).code ?? error.name;
   const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');
   return `${messageOf(error)}${place && ` (${place})`}`;
 }
