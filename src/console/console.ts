@@ -4,8 +4,7 @@ import helmet from 'helmet';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
-import type { Db, Tables } from '../receiver/store/tables.ts';
-import { type Aliases, listAliases, noAliases } from '../reconcile/aliases.ts';
+import type { Tables } from '../receiver/store/tables.ts';
 import { createRoutes, type Page, type PageContext, PageNotFound } from './page.ts';
 import { callbacks } from './pages/callbacks.tsx';
 import { health } from './pages/health.tsx';
@@ -62,7 +61,7 @@ const assets = join(import.meta.dirname, '../../assets/console');
 const statementMs = 5_000;
 
 export function openConsole(core: RunningCore): Express {
-  const { config, db, log } = core;
+  const { config, log } = core;
   const reports = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: core.reports }) });
   const context: PageContext = {
     ...core,
@@ -93,10 +92,6 @@ export function openConsole(core: RunningCore): Express {
   app.use(requireSameOrigin(core));
   const routes = createRoutes(app);
   addSignIn(core, app, routes);
-  app.use(async (_req, res, next) => {
-    Object.assign(visitOf(res), await readFrame(db));
-    next();
-  });
   routes.get('/', 'viewer', (_req, res) => res.redirect(303, '/console/today'));
   for (const page of pages) page(routes, context);
   app.use(() => {
@@ -108,19 +103,4 @@ export function openConsole(core: RunningCore): Express {
   };
   app.use(onError);
   return app;
-}
-
-/** More problems are not counted. */
-const maxProblems = 1_000;
-
-/** Every page shows them: the names of ids, and the number of problems. */
-async function readFrame(db: Db): Promise<{ aliases: Aliases; problems: number }> {
-  const aliases = noAliases();
-  for (const { kind, id, alias } of await listAliases(db)) aliases[kind].set(id, alias);
-  const { rows } = await sql<{ problems: number }>`
-    select count(*)::int as problems from (
-      (select from receiver.pending_deliveries where next_at = 'infinity' limit ${maxProblems})
-      union all (select from receiver.quarantine where replayed_at is null limit ${maxProblems})
-    ) as problems`.execute(db);
-  return { aliases, problems: rows[0]!.problems };
 }

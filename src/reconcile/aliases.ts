@@ -10,9 +10,6 @@ export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some
 
 export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 
-export const noAliases = () =>
-  ({ business: new Map(), clinic: new Map(), doctor: new Map() }) satisfies Aliases;
-
 export const maxAliasLength = 200;
 
 /** In a change, an empty alias removes it. */
@@ -38,6 +35,12 @@ export const listAliases = (db: Db): Promise<Alias[]> =>
     .orderBy('kind')
     .orderBy('alias')
     .execute();
+
+export async function readAliases(db: Db): Promise<Aliases> {
+  const aliases = { business: new Map(), clinic: new Map(), doctor: new Map() };
+  for (const { kind, id, alias } of await listAliases(db)) aliases[kind].set(id, alias);
+  return aliases;
+}
 
 export interface IdWithAlias {
   kind: AliasKind;

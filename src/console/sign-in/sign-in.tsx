@@ -1,11 +1,13 @@
 import type { Express } from 'express';
+import { sql } from 'kysely';
 import { roles } from '../../common/config/value-types.ts';
 import { rateLimit, TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secrets.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { addressOf } from '../../receiver/http/access.ts';
 import { logAccess } from '../../receiver/store/log-access.ts';
-import { noAliases } from '../../reconcile/aliases.ts';
+import type { Db } from '../../receiver/store/tables.ts';
+import { readAliases } from '../../reconcile/aliases.ts';
 import type { Routes } from '../page.ts';
 import { patientHandle } from '../patient-handle.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
@@ -87,7 +89,7 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
     const actor = { id, name, address: addressOf(req, config.authentication.trustProxy) };
     const patientHref = (subjects: readonly string[]) =>
       hrefTo(`/patients/${patientHandle(config, subjects)}`);
-    const frame = { aliases: noAliases(), problems: 0 };
+    const frame = await readFrame(core.db);
     res.locals.visit = { actor, roles, session, timezone: config.reportTimezone, patientHref, ...frame };
     next();
   });
@@ -101,6 +103,19 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
     await logAccess(core, { actor, action: 'sign-out' });
     res.redirect(303, '/console');
   });
+}
+
+/** More problems are not counted. */
+const maxProblems = 1_000;
+
+/** Every page shows them: the names of ids, and the number of problems. */
+async function readFrame(db: Db) {
+  const { rows } = await sql<{ problems: number }>`
+    select count(*)::int as problems from (
+      (select from receiver.pending_deliveries where next_at = 'infinity' limit ${maxProblems})
+      union all (select from receiver.quarantine where replayed_at is null limit ${maxProblems})
+    ) as problems`.execute(db);
+  return { aliases: await readAliases(db), problems: rows[0]!.problems };
 }
 
 function TokenForm({ next }: { next: string }) {
