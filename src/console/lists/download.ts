@@ -6,7 +6,7 @@ import { inTransaction, snapshot } from '../../receiver/store/pools.ts';
 import { BadInput, type PageContext } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { type FormatName, fileNameOf, formats } from './files.ts';
-import { type ListQuery, queryRows, querySummary, type RowsSummary } from './query.ts';
+import { type ListQuery, matching, queryRows, type RowsSummary, summaryOf } from './query.ts';
 import { describeAccess } from './request.ts';
 
 // Small, so that callbacks are handled in between, and large values fit.
@@ -29,7 +29,7 @@ export async function sendDownload(
   const settings = `${snapshot}; set local timezone = '${config.reportTimezone}';
     set local statement_timeout = ${totalMs}; set local idle_in_transaction_session_timeout = 0`;
   const columns = columnsFor(query);
-  const counted = querySummary(query, maxRows).compile(db);
+  const counted = summaryOf(query.list, matching(query), maxRows).compile(db);
   const { sql, parameters } = queryRows(query, columns).compile(db);
   const gone = new AbortController();
   res.once('close', () => gone.abort());

@@ -73,11 +73,6 @@ export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
   );
 }
 
-type Tab = readonly [name: string, path: string, hasDaysToCome?: true | undefined];
-
-/** Pages that are no lists, and stand among the tabs of some. */
-const pagesBeside: Record<string, readonly Tab[]> = { appointments: [['Busy hours', '/hours']] };
-
 interface TabsProps {
   group: string;
   entered: Values;
@@ -91,18 +86,19 @@ export function GroupTabs({ group, entered, current }: TabsProps) {
   const all = { range, from, to, ...places };
   const today = formatLocal(Date.now(), useVisit().timezone).slice(0, 10);
   const areToCome = [from, to].some((day = '') => day > today) || rangesToCome.includes(range as RangeName);
-  const pages = lists.flatMap(({ name, tab, hasDaysToCome }): Tab[] =>
-    tab?.[0] === group ? [[tab[1], `/${name}`, hasDaysToCome]] : [],
+  const pages = lists.flatMap(({ name, tab, hasDaysToCome = false }) =>
+    tab?.[0] === group ? [{ path: `/${name}`, title: tab[1], hasDaysToCome }] : [],
   );
+  if (group === 'appointments') pages.push({ path: '/hours', title: 'Busy hours', hasDaysToCome: false });
   return (
     <nav class="tabs" aria-label={group}>
-      {[...pages, ...(pagesBeside[group] ?? [])].map(([name, path, hasDaysToCome]) => (
+      {pages.map(({ path, title, hasDaysToCome }) => (
         <a
           key={path}
           href={hrefTo(path, hasDaysToCome || !areToCome ? all : places)}
-          aria-current={name === current ? 'page' : undefined}
+          aria-current={title === current ? 'page' : undefined}
         >
-          {name}
+          {title}
         </a>
       ))}
     </nav>

@@ -159,7 +159,7 @@ const subjectOf = {
 };
 
 /** Whose rows these are. No patients are listed if there are more than `maxRows`. @param source begins with `from` */
-function summaryOf({ subjects }: List, source: RawBuilder<unknown>, maxRows: number) {
+export function summaryOf({ subjects }: List, source: RawBuilder<unknown>, maxRows: number) {
   const all =
     subjects.length === 0
       ? sql`select null as s`
@@ -171,9 +171,6 @@ function summaryOf({ subjects }: List, source: RawBuilder<unknown>, maxRows: num
     select count(*)::int as rows, case when count(*) <= ${maxRows} then
       array(select distinct s from (${all}) as named where s is not null) end as patients ${source}`;
 }
-
-export const querySummary = (query: ListQuery, maxRows: number) =>
-  summaryOf(query.list, matching(query), maxRows);
 
 export async function readPatients(db: Db, list: List, rows: readonly ListRow[]): Promise<string[]> {
   const ids = rows.map(({ patient_id = null, delivery_id = null }) => ({ patient_id, delivery_id }));
