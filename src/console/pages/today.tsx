@@ -1,8 +1,20 @@
+import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { addDays, formatDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
+import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { duesByAge, listNamed } from '../lists/definitions.ts';
-import { readBusinesses, readPatients } from '../lists/query.ts';
+import {
+  type ListQuery,
+  type ListRow,
+  type Part,
+  queryRows,
+  read as readAll,
+  readBusinesses,
+  readGroups,
+  readPatients,
+  textArray,
+} from '../lists/query.ts';
 import { Rows } from '../lists/rows.tsx';
 import { hasRole, type Page } from '../page.ts';
 import { originOf } from '../sign-in/origin.ts';
@@ -11,14 +23,6 @@ import { Hero } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { formatAmount, formatChange, formatCount, formatCountOf, Named, sumOf } from '../ui/values.tsx';
 import { createRecall } from './takings.tsx';
-import {
-  type Collected,
-  type Figures,
-  readCollected,
-  readFigures,
-  readSilent,
-  type Silent,
-} from './today-figures.ts';
 
 const shownDays = [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 /** The same weekdays, which are "usual". */
@@ -59,6 +63,76 @@ export const today: Page = (routes, context) => {
     sendPage(res, 'Today', <Today {...{ ...figures, before, silent, day, time: local.slice(11, 16) }} />);
   });
 };
+
+interface Collected {
+  /** Null: nothing came or went back. */
+  whole: number | null;
+  /** Up to this time of the day. */
+  soFar: number;
+}
+
+async function readCollected(db: Db, day: string): Promise<Collected> {
+  const query = sql<Collected>`
+    select sum(amount)::float8 as whole, coalesce(sum(amount) filter (where (paid_at at time zone reporting.timezone())::time
+      <= (now() at time zone reporting.timezone())::time), 0)::float8 as "soFar"
+    from reporting.payments where day = ${day}::date`;
+  return (await readAll(db, query))[0]!;
+}
+
+interface Figures {
+  clinics: ListRow[];
+  ages: ListRow[];
+  expected: { expected: number; cancelled: number };
+  next: ListRow[];
+  newest: ListRow[];
+}
+
+async function readFigures(
+  db: Db,
+  base: Pick<ListQuery, 'businesses' | 'isPersonal'>,
+  today: string,
+): Promise<Figures> {
+  const isTodays = sql`business_id = any(${textArray(base.businesses)}) and day = reporting.today()`;
+  const personal = base.isPersonal ? ['name', 'mobile', 'patient_id'] : [];
+  const readRows = (name: string, from: string, special: string[], part: Part) => {
+    const query = { ...base, list: listNamed(name), entered: {}, from, to: today };
+    const columns = ['business_id', 'state', ...special, ...personal].map(viewColumn);
+    return readAll(db, queryRows(query, columns, part));
+  };
+  const ofReceipt = ['receipt_id', 'receipt_number', 'issued_at', 'net_amount', 'delivery_id'];
+  const ofAppointment = ['appointment_id', 'starts_at', 'doctor_id'];
+  const isNext = sql`starts_at > now() - interval '30 minutes' and state in ('booked', 'ongoing')`;
+  const expected = sql<Figures['expected']>`
+    select (count(*) filter (where state not like 'cancelled%'))::int as expected,
+      (count(*) filter (where state like 'cancelled%'))::int as cancelled
+    from reporting.schedule where ${isTodays}`;
+  return {
+    clinics: await readGroups(db, {
+      ...base,
+      list: listNamed('takings-by-clinic'),
+      entered: {},
+      from: today,
+      to: today,
+    }),
+    ages: await readGroups(db, { ...base, list: duesByAge, entered: {} }),
+    expected: (await readAll(db, expected))[0]!,
+    next: await readRows('appointments', today, ofAppointment, { limit: 6, where: isNext }),
+    newest: await readRows('receipts', addDays(today, -1), ofReceipt, { limit: 8 }),
+  };
+}
+
+interface Silent {
+  business: string;
+  since: string;
+}
+
+/** Businesses that have sent nothing for longer than usual. */
+const readSilent = (db: Db) =>
+  readAll(
+    db,
+    sql<Silent>`select key::jsonb->>0 as business, reporting.day(last_at)::text as since from receiver.counters
+      where name = 'silence' and key like '%, true]' limit 5`,
+  );
 
 const weekdayOf = (day: string) =>
   new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', weekday: 'long' });
