@@ -98,15 +98,10 @@ async function show(core: Core, id: string): Promise<void> {
   print(`${printable(`# ${id} ${row.path} ${row.reason}`)}\n${printable(readableBody(row.body.toString()))}`);
 }
 
-interface ReplayOptions {
-  all?: boolean;
-  dryRun?: boolean;
-}
-
 async function replayBodies(
   core: Core,
   given: string[],
-  { all = false, dryRun = false }: ReplayOptions,
+  { all = false, dryRun = false }: { all?: boolean; dryRun?: boolean },
 ): Promise<void> {
   if (given.length > 0 === all) throw new Error('Give the ids of bodies, or --all');
   const ids = all ? (await listQuarantine(core.db)).map(({ id }) => id) : given;

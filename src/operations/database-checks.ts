@@ -14,16 +14,12 @@ interface CountedFault extends Fault {
   count: number;
 }
 
-interface Statement<Row> {
-  compile: (db: Db) => CompiledQuery<Row>;
-}
-
 interface DatabaseCheck<Row extends Fault> {
   /** The title without a fault. */
   ok: string;
   title: string;
   /** A row for each fault. */
-  query: (core: RunningCore) => Statement<Row>;
+  query: (core: RunningCore) => { compile: (db: Db) => CompiledQuery<Row> };
   detail: (row: Row) => string;
   todo: string | ((row: Row) => string);
 }

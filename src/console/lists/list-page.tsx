@@ -73,14 +73,8 @@ export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
   );
 }
 
-interface TabsProps {
-  group: string;
-  entered: Values;
-  current: string;
-}
-
 /** Lists of a group, and pages beside them. The days and the places that are chosen stay; days to come where there are some. */
-export function GroupTabs({ group, entered, current }: TabsProps) {
+export function GroupTabs({ group, entered, current }: { group: string; entered: Values; current: string }) {
   const { range, from, to, business, clinic, doctor } = entered;
   const places = { business, clinic, doctor };
   const all = { range, from, to, ...places };

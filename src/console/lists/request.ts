@@ -49,10 +49,7 @@ export async function readListQuery(db: Db, list: List, res: Response, config: C
   };
 }
 
-interface Days {
-  from?: string | undefined;
-  to?: string | undefined;
-}
+type Days = Pick<ListQuery, 'from' | 'to'>;
 
 function daysOf(
   { from, to, range }: Days & { range?: RangeName | undefined },

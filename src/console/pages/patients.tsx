@@ -164,11 +164,7 @@ function PatientBar({ address, patient: { phones, isHeld } }: PatientProps) {
   );
 }
 
-interface PatientPageProps extends PatientProps {
-  records: Records;
-}
-
-function PatientPage({ records, ...props }: PatientPageProps) {
+function PatientPage({ records, ...props }: PatientProps & { records: Records }) {
   const { looks } = props.patient;
   const handle = props.address.split('/').at(-1);
   const isEmpty = Object.values(records).every(({ length }) => length === 0);

@@ -127,7 +127,8 @@ export async function insertDeliveries(
   const query = insertQuery(deliveries, timeoutMs);
   const calm = commitsSinceResend.get(pool) ?? calmCommits;
   const isTakenForNew = calm >= calmCommits && query.isWithoutCopies;
-  const run = (text: string) => queryPrepared<InsertedRow>(pool, { ...query, text });
+  const run = (text: string) =>
+    queryPrepared<{ id: string | null; result: InsertResult }>(pool, { ...query, text });
   const rows = await run(isTakenForNew ? insertionOfNew : insertion).catch((error) => {
     if (!isTakenForNew || !hasState(error, 'uniqueViolation')) throw error;
     return run(insertion);
@@ -141,11 +142,6 @@ export async function insertDeliveries(
     if (result === 'accepted') results.set(id, 'duplicate');
     return result;
   });
-}
-
-interface InsertedRow {
-  id: string | null;
-  result: InsertResult;
 }
 
 export function insertQuery(deliveries: readonly Delivery[], timeoutMs: number) {
