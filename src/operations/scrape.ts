@@ -1,7 +1,6 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry, register } from 'prom-client';
 import { shareFor } from '../common/timeouts.ts';
 import type { RunningCore } from '../receiver/feature.ts';
-import { registry as counted } from '../receiver/metrics.ts';
 import { readChecks } from './read-checks.ts';
 
 const maxCounted = 100_000;
@@ -29,7 +28,7 @@ export function createScrape(core: RunningCore) {
   collectDefaultMetrics({ register: own });
   const gauges = shareFor(core.config.times.metricsCacheMs, () => readGauges(core));
   return async (): Promise<{ type: string; text: string }> => {
-    const texts = await Promise.all([counted, own, await gauges()].map((registry) => registry.metrics()));
+    const texts = await Promise.all([register, own, await gauges()].map((registry) => registry.metrics()));
     return { type: own.contentType, text: texts.join('\n') };
   };
 }
