@@ -3,9 +3,9 @@ import { parseCount, parseUuid, print, printable, printTable, withProgress } fro
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { rebuildRows } from '../receiver/worker/rebuild.ts';
-import { replayDeliveries } from './list-deliveries.ts';
+import { isOneOf, replayDeliveries } from './list-deliveries.ts';
 import { readableBody } from './mask.ts';
-import { dropQuarantined, listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
+import { listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
 import { printQuery } from './sql.ts';
 
 const uuids = (text: string, others: string[] = []) => [...others, parseUuid(text)];
@@ -121,5 +121,9 @@ async function replayBodies(
 
 async function drop(core: Core, ids: string[]): Promise<void> {
   await logAccess(core, { actor: commandActor(), action: 'quarantine drop', rows: ids.length });
-  print(`${await dropQuarantined(core.db, ids)} dropped`);
+  const { numDeletedRows } = await core.db
+    .deleteFrom('receiver.quarantine')
+    .where(isOneOf(ids))
+    .executeTakeFirst();
+  print(`${numDeletedRows} dropped`);
 }

@@ -4,7 +4,6 @@ import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine-body.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { isOneOf } from './list-deliveries.ts';
 
 export type Quarantined = Selectable<Tables['receiver.quarantine']>;
 
@@ -70,10 +69,4 @@ export async function replayQuarantined(
     await intake.close();
   }
   return results;
-}
-
-/** @returns how many were deleted */
-export async function dropQuarantined(db: Db, ids: readonly string[]): Promise<number> {
-  const deleted = await db.deleteFrom('receiver.quarantine').where(isOneOf(ids)).executeTakeFirst();
-  return Number(deleted.numDeletedRows);
 }

@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
-import {
-  dropQuarantined,
-  listQuarantine,
-  readQuarantined,
-  replayQuarantined,
-} from '../../src/inbox/replay.ts';
-import { erasePatient } from '../../src/privacy/erase.ts';
+import { listQuarantine, readQuarantined, replayQuarantined } from '../../src/inbox/replay.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { reject } from '../support/intake.ts';
@@ -82,7 +76,7 @@ it('quarantine lists and shows bodies, replays what is right by now, and says wh
     JSON.stringify(receipt(7)),
     id,
   ]);
-  expect(await run('quarantine', 'replay', id!, '--dry-run')).toContain('nothing was changed');
+  expect(await run('quarantine', 'replay', id!, '--dry-run')).toMatch(/accepted.*nothing was changed/s);
   expect(await database.rows('select from receiver.inbox')).toHaveLength(0);
   expect(await run('quarantine', 'replay', id!)).toContain('accepted');
   expect(await database.rows('select from receiver.inbox')).toHaveLength(1);
@@ -124,9 +118,6 @@ async function refuse(callback: object, family = 'receipt'): Promise<string> {
 
 it('a body that is replayed is applied once, keeps its arrival, and is listed no more', async () => {
   const id = await refuse(receipt(7), 'consent_form');
-  const dry = await replayQuarantined(core, [id], { dryRun: true });
-  expect(dry.get(id)).toMatchObject({ outcome: 'accepted' });
-  expect(await database.rows('select record_id, received_at from receiver.inbox')).toEqual([]);
   const twice = await Promise.all([replayQuarantined(core, [id]), replayQuarantined(core, [id])]);
   expect(twice.flatMap((one) => [...one.values()].map(({ outcome }) => outcome))).toContain('accepted');
   expect(await replayQuarantined(core, [id])).toEqual(new Map());
@@ -159,15 +150,6 @@ it('a body that is refused again stays, also for the filter of businesses', asyn
   expect(listed.map(({ id, count }) => [id, count]).sort()).toEqual(
     [id, sound].map((one) => [one, 1]).sort(),
   );
-  expect(await dropQuarantined(core.db, [id])).toBe(1);
-  expect(await readQuarantined(core, id)).toBeUndefined();
-});
-
-it('a body of a person who is erased is gone', async () => {
-  const id = await refuse(receipt(9, { name: 'CANARY', patient_oid: 'P1' }), 'consent_form');
-  expect((await readQuarantined(core, id))!.subjects).toEqual(['p:platform:P1']);
-  await erasePatient(core, { id: 'somebody' }, ['p:platform:P1']);
-  expect(await readQuarantined(core, id)).toBeUndefined();
 });
 
 describe('sql', () => {
