@@ -34,7 +34,7 @@ const allowed = table({
 const orders = table({
   receiver: 'store gate metrics.ts queue intake worker http stores.ts receiver.ts feature.ts',
   callbacks: `exact-json.ts times.ts families callback.ts authoring.ts rejection.ts identify.ts delivery.ts
-    subjects.ts cut-secrets.ts unstorable.ts parse.ts read-callback.ts reduce.ts health-contents.ts`,
+    subjects.ts cut-secrets.ts parse.ts read-callback.ts reduce.ts health-contents.ts`,
 });
 
 /** What files import; paths are relative to src. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { canonicalJson, withDecimals } from '../../src/callbacks/exact-json.ts';
-import { isStorable, mayBeUnstorable } from '../../src/callbacks/unstorable.ts';
+import { isStorable, mayBeUnstorable } from '../../src/callbacks/parse.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 
 const isTaken = (json: string) => {
