@@ -2,7 +2,7 @@ import bytes from 'bytes';
 import { z } from 'zod';
 import { dayMs } from '../days.ts';
 
-/** The roles of the console: see console/page.ts for what each includes. */
+/** The roles of the console: see console/roles.ts for what each includes. */
 export const roles = ['viewer', 'desk', 'operator', 'privacy'] as const;
 export type Role = (typeof roles)[number];
 
