@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/until.ts';
 import type { createHistories } from './histories.ts';
 
 /**
@@ -13,7 +14,7 @@ export function startLoad(
 ) {
   let isSending = true;
   let longestMs = 0;
-  let unanswered = 0;
+  let [acknowledged, unanswered] = [0, 0];
   const blamed: number[] = [];
   const queue = histories.next();
   const send = async () => {
@@ -28,6 +29,7 @@ export function startLoad(
         unanswered += 1;
         await pause(100);
       }
+      acknowledged += 1;
       longestMs = Math.max(longestMs, performance.now() - begun);
       await pause(pauseMs);
     }
@@ -46,6 +48,13 @@ export function startLoad(
   };
   const sending = Promise.all(Array.from({ length: 16 }, send));
   return {
+    acknowledged: () => acknowledged,
+    unanswered: () => unanswered,
+    /** Resolves once so many more are acknowledged. */
+    more: (count: number) => {
+      const wanted = acknowledged + count;
+      return until(() => acknowledged >= wanted);
+    },
     /**
      * @returns the statuses that blame the sender, how many attempts no receiver took, and how long the slowest callback took to be
      * acknowledged

@@ -1,7 +1,9 @@
+import { seededRandom } from '../../src/sandbox/random.ts';
 import { type Deployment, startDeployment } from '../chaos/deployment.ts';
+import { createHistories } from '../chaos/histories.ts';
+import { startLoad } from '../chaos/load.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { post } from '../support/service.ts';
-import { type Acknowledged, keepSending, untilApplied } from './promise.ts';
 
 let deployment: Deployment;
 afterEach(() => deployment.stop());
@@ -10,8 +12,8 @@ it.each(['redis', 'postgresql'] as const)(
   'with the queue on %s, a killed receiver and a killed worker lose nothing that was acknowledged',
   async (backend) => {
     deployment = await startDeployment(backend);
-    const acknowledged: Acknowledged = new Map();
-    const load = keepSending(deployment.url, acknowledged);
+    const histories = createHistories(seededRandom(Number(process.env.TEST_SEED)));
+    const load = startLoad(() => [deployment.url], histories, 10);
     for (const signal of ['SIGKILL', 'SIGTERM'] as const)
       for (const role of ['receiver', 'worker'] as const) {
         await load.more(50);
@@ -20,8 +22,8 @@ it.each(['redis', 'postgresql'] as const)(
         await deployment.start(role);
       }
     await load.more(50);
-    await load.stop();
-    await untilApplied(deployment, acknowledged);
+    expect(await load.stop()).toMatchObject({ blamed: [] });
+    await histories.expectMerged(deployment.rows);
     // A worker takes no callbacks, and says that it is there.
     const worker = deployment.processOf('worker').url;
     expect((await post(worker + paths.receipt, receiptCallback())).status).toBe(404);

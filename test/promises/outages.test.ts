@@ -1,21 +1,25 @@
+import { seededRandom } from '../../src/sandbox/random.ts';
 import { type Backend, type Deployment, startDeployment } from '../chaos/deployment.ts';
-import { paths, receiptCallback } from '../support/callbacks.ts';
+import { createHistories } from '../chaos/histories.ts';
+import { startLoad } from '../chaos/load.ts';
+import { paths, samples } from '../support/callbacks.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { type Acknowledged, keepSending, sendReceipt, sendReceipts, untilApplied } from './promise.ts';
 
 let deployment: Deployment;
-let acknowledged: Acknowledged;
+let histories: ReturnType<typeof createHistories>;
 beforeEach(() => {
-  acknowledged = new Map();
+  histories = createHistories(seededRandom(Number(process.env.TEST_SEED)));
 });
 afterEach(() => deployment.stop());
 
 const start = async (backend: Backend) => {
   deployment = await startDeployment(backend);
 };
-const send = (count: number) => sendReceipts(deployment.url, count, acknowledged);
-const all = (count: number, status: number) => Array(count).fill(status);
+const keepSending = () => startLoad(() => [deployment.url], histories, 10);
+/** Sends some callbacks, each of which is acknowledged at once. */
+const send = async () => expect(await keepSending().stop()).toMatchObject({ blamed: [], unanswered: 0 });
+const untilApplied = () => histories.expectMerged(deployment.rows);
 const readyz = async () => (await fetch(`${deployment.url}/readyz`)).status;
 /** Answers are shared for a second: one may be from before. */
 const untilReady = (status: number) => until(async () => (await readyz()) === status);
@@ -27,68 +31,71 @@ const restart = async () => {
 
 it('while PostgreSQL hangs, also at a start, Redis takes callbacks, which are applied afterwards', async () => {
   await start('redis');
-  expect(await send(5)).toEqual(all(5, 200));
+  await send();
   deployment.signalDatabase('STOP');
-  for (let round = 0; round < 3; round += 1) expect(await send(10)).toEqual(all(10, 200));
+  for (let round = 0; round < 3; round += 1) await send();
   await untilReady(200);
   await restart();
-  expect(await send(20)).toEqual(all(20, 200));
+  await send();
   deployment.signalDatabase('CONT');
-  await untilApplied(deployment, acknowledged);
+  await untilApplied();
 });
 
 it('PostgreSQL killed repeatedly under load loses nothing, and each callback is acknowledged', async () => {
   await start('redis');
-  const load = keepSending(deployment.url, acknowledged);
+  const load = keepSending();
   for (let round = 0; round < 3; round += 1) {
     await load.more(50);
     await deployment.killDatabase();
   }
-  await load.stop();
-  expect(load.refused).toEqual([]);
-  await untilApplied(deployment, acknowledged);
+  expect(await load.stop()).toMatchObject({ blamed: [], unanswered: 0 });
+  await untilApplied();
 });
 
 it('a Redis that hangs, is killed or is flushed delays what it was told, and loses nothing', async () => {
   await start('redis');
   const redis = deployment.redis!;
   redis.signal('SIGSTOP');
-  expect(await send(20)).toEqual(all(20, 200));
+  await send();
   redis.signal('SIGCONT');
-  await untilApplied(deployment, acknowledged);
+  await untilApplied();
   await redis.kill();
-  expect(await send(20)).toEqual(all(20, 200));
+  await send();
   await redis.restart();
-  const load = keepSending(deployment.url, acknowledged);
+  const load = keepSending();
   for (let round = 0; round < 3; round += 1) {
     await load.more(50);
     await redis.client().flushall();
   }
   await load.stop();
-  await untilApplied(deployment, acknowledged);
+  await untilApplied();
 });
 
 it('with both stores away callbacks get 503 with Retry-After, until a store is back', async () => {
   await start('redis');
   deployment.redis!.signal('SIGSTOP');
   deployment.signalDatabase('STOP');
-  expect(await send(20)).toEqual(all(20, 503));
-  const response = await post(deployment.url + paths.receipt, receiptCallback());
-  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+  const load = keepSending();
+  const response = await post(deployment.url + paths.review_request, samples.review_request());
+  expect([response.status, Number(response.headers.get('retry-after')) > 0]).toEqual([503, true]);
   await untilReady(503);
+  await until(() => load.unanswered() >= 20);
+  expect(load.acknowledged()).toBe(0);
   deployment.redis!.signal('SIGCONT');
   deployment.signalDatabase('CONT');
   await untilReady(200);
-  await until(async () => (await sendReceipt(deployment.url, acknowledged)) === 200);
-  await untilApplied(deployment, acknowledged);
+  expect(await load.stop()).toMatchObject({ blamed: [] });
+  await untilApplied();
 });
 
 it('without Redis nothing is acknowledged while PostgreSQL is away, and everything afterwards', async () => {
   await start('postgresql');
   deployment.link.cut();
-  expect(await send(20)).toEqual(all(20, 503));
+  const load = keepSending();
   await untilReady(503);
+  await until(() => load.unanswered() >= 20);
+  expect(load.acknowledged()).toBe(0);
   await deployment.link.restore();
-  await until(async () => (await sendReceipt(deployment.url, acknowledged)) === 200);
-  await untilApplied(deployment, acknowledged);
+  expect(await load.stop()).toMatchObject({ blamed: [] });
+  await untilApplied();
 });
