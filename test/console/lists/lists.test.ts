@@ -1,6 +1,7 @@
 import { strFromU8, unzipSync } from 'fflate';
 import { formatAmount } from '../../../src/common/words.ts';
-import { lists } from '../../../src/console/lists/definitions.ts';
+import { listNamed, lists } from '../../../src/console/lists/definitions.ts';
+import { maxCounted, readTotals } from '../../../src/console/lists/query.ts';
 import { apply } from '../../db/apply.ts';
 import { receiptCallback, samples } from '../../support/callbacks.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
@@ -42,7 +43,7 @@ const sumsOf = (html: string) =>
     .join(' ');
 
 it.each(lists.map(({ name }) => name))('%s opens for all days, and as a file', async (name) => {
-  const list = lists.find((one) => one.name === name)!;
+  const list = listNamed(name);
   await officer.get(`/${name}?range=all`).expect(200);
   const { text } = await officer.get(`/${name}/csv?range=all`).expect(200);
   for (const column of [...list.columns, ...list.also])
@@ -204,4 +205,18 @@ it('the days and the place that are chosen stay on the other tabs of a group', a
   const receipts = await hrefsOf('/receipts?range=last_month&clinic=c-1');
   for (const name of ['unpaid', 'deleted', 'failed', 'twice'])
     expect(receipts).toContain(`/${name}?range=last_month&clinic=c-1`);
+});
+
+it('rows are counted up to a limit, and beyond it not summed', async () => {
+  const insert = (from: number, to: number) =>
+    database.rows(
+      `insert into review_requests (business_id, client_id, last_event, event_time, extra, delivery_id)
+       select 'b1', 'c', 'review', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
+      [from, to],
+    );
+  const query = { list: listNamed('papers'), entered: {}, isPersonal: true, businesses: ['b1'] };
+  await insert(1, maxCounted);
+  expect(await readTotals(database.db, query)).toMatchObject({ rows: maxCounted });
+  await insert(0, 0);
+  expect(await readTotals(database.db, query)).toEqual({ rows: maxCounted + 1, sums: {} });
 });
