@@ -14,8 +14,8 @@ export const handlerPrefix = 'handler:';
 /** The outcome where that of an attempt is not known. */
 export const processEnded = 'its process ended';
 
-const hourMs = 3_600_000;
-const maxFailingMs = 72 * hourMs;
+const maxFailingMs = 72 * 3_600_000;
+const lateMs = 600_000;
 
 export interface Attempt {
   /** The status, or the code of the error. */
@@ -34,8 +34,8 @@ const isDue = (core: Core) => sql<boolean>`paused is null and place = ${here(cor
 
 // A process that is there takes up the next change at once.
 const isLate = sql<boolean>`
-  url like ${`${handlerPrefix}%`} and next_at < ${later(-hourMs)} and exists (
-    select from receiver.changes c where c.position > destinations.position and family = any(families) and at < ${later(-hourMs)})`;
+  url like ${`${handlerPrefix}%`} and next_at < ${later(-lateMs)} and exists (
+    select from receiver.changes c where c.position > destinations.position and family = any(families) and at < ${later(-lateMs)})`;
 
 export const listDestinations = (core: Core) =>
   core.db
