@@ -89,6 +89,9 @@ export async function withProgress<T>(
   }
 }
 
+/** Beside the output. */
+export const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
+
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');

@@ -1,5 +1,13 @@
 import { type Command, Option } from 'commander';
-import { parseCount, parseUuid, print, printable, printTable, withProgress } from '../common/terminal.ts';
+import {
+  explain,
+  parseCount,
+  parseUuid,
+  print,
+  printable,
+  printTable,
+  withProgress,
+} from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { rebuildRows } from '../receiver/worker/rebuild.ts';
@@ -95,7 +103,8 @@ async function show(core: Core, id: string): Promise<void> {
   const entry = { action: 'body', subjects: row?.subjects ?? [], filter: { id }, rows: row ? 1 : 0 };
   await logAccess(core, { actor: commandActor(), ...entry });
   if (!row) throw new Error('This id is not in the quarantine');
-  print(`${printable(`# ${id} ${row.path} ${row.reason}`)}\n${printable(readableBody(row.body.toString()))}`);
+  explain(`${id} ${row.path} ${row.reason}`);
+  print(printable(readableBody(row.body.toString())));
 }
 
 async function replayBodies(

@@ -116,11 +116,14 @@ async function show({ core, actor, subjects }: Patient): Promise<void> {
 }
 
 async function preview({ core, actor, subjects }: Patient): Promise<void> {
-  const { callbacks, bodies, shared, mentions, hasMore } = await previewErasure(core, subjects);
-  await logAccess(core, { actor, action: 'reveal', subjects });
+  const { callbacks, bodies, shared, others, mentions, hasMore } = await previewErasure(core, subjects);
+  await logAccess(core, { actor, action: 'reveal', subjects: [...subjects, ...others] });
   printTable(['event', 'callbacks'], Object.entries(callbacks));
   if (bodies > 0) print(`Refused bodies, which are taken out of the quarantine: ${bodies}`);
-  if (shared.length > 0) print(`These belong to others too, who lose them as well:\n${shared.join('\n')}`);
+  if (shared.length > 0) {
+    print(`These have other ids, too, and are lost to those as well:\n${shared.join('\n')}`);
+    print(`The other ids: ${others.map((other) => other.slice(2)).join(', ')}`);
+  }
   if (mentions.length > 0) {
     print('These have an id as text. Look at each, and pass those of the patient with --also:');
     const rows = mentions.map(({ id, where }) => [id, where]);

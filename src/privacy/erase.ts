@@ -9,7 +9,7 @@ import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { namesPatient } from './patient.ts';
+import { namesPatient, patientsIn } from './patient.ts';
 import { destroyWithheld } from './retention.ts';
 
 type Certificate = Pick<Selectable<Tables['receiver.erasures']>, 'id' | 'completed_at' | 'counts'>;
@@ -219,6 +219,8 @@ export interface Preview {
   callbacks: Record<string, number>;
   /** The ids of callbacks of others too, who lose them as well. */
   shared: string[];
+  /** The other subjects in these. */
+  others: string[];
   /** How many bodies of the quarantine. */
   bodies: number;
   /** Others that have an id as text: a person decides about them, see `also`. */
@@ -249,6 +251,9 @@ export async function previewErasure({ pool }: Core, subjects: readonly string[]
   return {
     callbacks: counts,
     shared: shared.map(({ delivery }) => delivery.id),
+    others: [...new Set(shared.flatMap(({ delivery }) => patientsIn(delivery)))].filter(
+      (subject) => !subjects.includes(subject),
+    ),
     bodies: rows.length - mentions.length,
     mentions: mentions.slice(0, maxMentions),
     hasMore: rows.length > maxMentions,

@@ -95,7 +95,8 @@ export async function revealCallbacks(
   return deliveries.sort((a, b) => b.eventMs - a.eventMs);
 }
 
-const patientsIn = ({ subjects }: DeliveryHead) => subjects.filter((subject) => subject.startsWith('p:'));
+export const patientsIn = ({ subjects }: DeliveryHead) =>
+  subjects.filter((subject) => subject.startsWith('p:'));
 
 /** Who a patient is, and what is the patient's. Each list begins with the newest. */
 export interface Profile {

@@ -73,7 +73,7 @@ it('a dry run lists what an erasure takes and what a person has to look at, and 
   expect(printed).toMatch(/receipt\.created[ │]+1/);
   expect(printed).toMatch(/x\.y[ │]+1/);
   expect(printed).toContain('Refused bodies, which are taken out of the quarantine: 1');
-  expect(printed).toMatch(new RegExp(`who lose them as well:\n${both}`));
+  expect(printed).toMatch(new RegExp(`lost to those as well:\n${both}\nThe other ids: platform:P2`));
   expect(printed).toMatch(new RegExp(`--also:[^]*${note}[ │]+callback`));
   expect(printed).toContain('Dry run: nothing was changed.');
   expect(await stored()).toEqual(before);

@@ -5,7 +5,7 @@ import * as client from '../../client/index.ts';
 import { parseSettings } from '../../client/settings.ts';
 import { partsOf } from '../../common/config/value-types.ts';
 import type { Environment } from '../../common/config/variables.ts';
-import { parseCount, print, printable, printTable } from '../../common/terminal.ts';
+import { explain, parseCount, print, printTable } from '../../common/terminal.ts';
 
 /** Adds `drugs` and `subscriptions` to the command line; the platform's address and token come from `env`. */
 export function addClientCommands(program: Command, env: Environment): void {
@@ -50,8 +50,6 @@ export function addClientCommands(program: Command, env: Environment): void {
       }),
     );
 }
-
-const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
 async function searchDrugs(
   platform: client.ServiceClient,
