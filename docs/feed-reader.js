@@ -12,6 +12,7 @@ for (;;) {
   const after = saved ? `&after=${saved.cursor}` : '';
   const response = await fetch(`${RECEIVER_URL}/changes?families=receipt${after}`, { headers });
   if (response.status === 410) await db.query('delete from paid; delete from paid_cursor'); // begin anew
+  if ([400, 401].includes(response.status)) throw new Error(await response.text());
   const { changes, next, more } = response.ok ? await response.json() : { changes: [] };
   await db.query('begin');
   for (const { business_id, id, record } of changes) {
