@@ -37,7 +37,6 @@ export function printRows(
   asJson?: boolean,
 ): void {
   if (!asJson) {
-    // A row is a line.
     printTable(
       names,
       rows.map((row) => row.map((cell) => cell?.replaceAll('\n', '\\n'))),
@@ -89,7 +88,6 @@ export async function withProgress<T>(
   }
 }
 
-/** Beside the output. */
 export const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
 export function parseUuid(text: string): string {

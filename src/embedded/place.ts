@@ -1,16 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 interface ServerUser {
@@ -36,26 +26,26 @@ export const embeddedFolder = (dataDir: string): string => join(dataDir, 'v2');
  * contains a link to them.
  */
 export function findPlace(dataDir: string): Place {
-  mkdirSync(dataDir, { recursive: true });
-  const folder = realpathSync(dataDir);
+  fs.mkdirSync(dataDir, { recursive: true });
+  const folder = fs.realpathSync(dataDir);
   if (process.geteuid?.() !== 0) return { home: folder, user: undefined };
   const user = ownerOf(folder) ?? findServerUser();
   const canEnter = spawnSync('/bin/sh', ['-c', 'cd "$0"', dirname(folder)], { ...user, cwd: '/' });
   const home = canEnter.status === 0 ? folder : provideElsewhere(folder);
-  const { uid, mode } = statSync(home);
+  const { uid, mode } = fs.statSync(home);
   if (uid === 0 && !(mode & 0o1000)) {
-    chownSync(home, 0, user.gid);
-    chmodSync(home, (mode & 0o755) | 0o710);
+    fs.chownSync(home, 0, user.gid);
+    fs.chmodSync(home, (mode & 0o755) | 0o710);
   }
   return { home, user: ownerOf(join(home, 'database')) ?? user };
 }
 
 export const hasDatabase = (folder: string): boolean =>
-  ['database', 'elsewhere/database'].some((path) => existsSync(join(folder, path)));
+  ['database', 'elsewhere/database'].some((path) => fs.existsSync(join(folder, path)));
 
 /** @returns undefined for root, and without a folder */
 function ownerOf(folder: string): ServerUser | undefined {
-  const stats = statSync(folder, { throwIfNoEntry: false });
+  const stats = fs.statSync(folder, { throwIfNoEntry: false });
   return stats?.uid ? { uid: stats.uid, gid: stats.gid } : undefined;
 }
 
@@ -63,9 +53,9 @@ function ownerOf(folder: string): ServerUser | undefined {
 function provideElsewhere(folder: string): string {
   const link = join(folder, 'elsewhere');
   const name = `${basename(dirname(folder))}-${randomBytes(4).toString('hex')}`;
-  if (!lstatSync(link, { throwIfNoEntry: false })) symlinkSync(join(elsewhere, name), link);
-  const home = readlinkSync(link);
-  mkdirSync(home, { recursive: true });
+  if (!fs.lstatSync(link, { throwIfNoEntry: false })) fs.symlinkSync(join(elsewhere, name), link);
+  const home = fs.readlinkSync(link);
+  fs.mkdirSync(home, { recursive: true });
   return home;
 }
 

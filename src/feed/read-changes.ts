@@ -27,7 +27,6 @@ interface FeedHead {
   epoch: string;
   /** The position of the last change; 0: there is none. */
   head: number;
-  /** Its time. */
   headAt: Date | null;
 }
 

@@ -21,7 +21,6 @@ const maxRequests = 8;
 export interface Transport {
   /** Its destinations; undefined: those that are addresses. */
   ids?: readonly string[];
-  /** The time limit of an attempt. */
   limitMs: number;
   /** @throws the database's error */
   deliver: (destination: Destination, change: Change, signal: AbortSignal) => Promise<Attempt>;
@@ -141,7 +140,6 @@ export async function sendInOrder(
   return end;
 }
 
-/** The outcome of a function. */
 export const done = 'done';
 export const isAccepted = (outcome: string): boolean => outcome === done || /^2\d\d$/.test(outcome);
 

@@ -10,7 +10,6 @@ import { inTransaction, snapshot } from '../receiver/store/pools.ts';
 import { nameLexemes, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
 import { type FamilyRecord, hasPublicKey, patientsOf, peopleIn } from './read-record.ts';
 
-/** In the order in which they are shown. */
 const kindsOfMatch = ['number', 'id', 'phone', 'name'] as const;
 type FoundBy = (typeof kindsOfMatch)[number];
 

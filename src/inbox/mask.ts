@@ -26,7 +26,6 @@ export function readableBody(body: string): string {
   try {
     return JSON.stringify(withoutContents(withDecimals(body, JSON.parse(body))), readable, 2);
   } catch {
-    // No JSON, or nested too deeply.
     const at = body.search(contents);
     return at === -1 ? body : body.slice(0, at) + hidden;
   }

@@ -5,7 +5,6 @@ import { printRows } from '../common/terminal.ts';
 import type { Core } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 
-// Every value as PostgreSQL's text.
 const asText = { getTypeParser: () => (value: unknown) => value };
 
 /** With the first clause of their comments. */

@@ -15,7 +15,6 @@ interface CountedFault extends Fault {
 }
 
 interface DatabaseCheck<Row extends Fault> {
-  /** The title without a fault. */
   ok: string;
   title: string;
   /** A row for each fault. */
@@ -238,7 +237,6 @@ const checkReports: ReadCheck = async ({ pool, reports }) => {
   }
 };
 
-/** One query after the other. */
 export async function readDatabaseChecks(core: RunningCore): Promise<Check[]> {
   const checks: Check[] = [];
   for (const read of [...all, checkReports]) checks.push(...(await read(core)));

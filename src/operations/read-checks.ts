@@ -6,7 +6,6 @@ import { readReadiness } from './process-checks.ts';
 const timeoutMs = 30_000;
 const urgency = { fail: 0, warn: 1, ok: 2 };
 
-/** The name of a check that stands for others. */
 export const unreadable = 'unreadable';
 
 /** All checks of this process and of all features, the most urgent first. It never throws. */

@@ -21,9 +21,7 @@ interface StepOptions {
 
 /** Limit of a statement, and of the attempts at a step. */
 const stepMs = 10_000;
-/** Records of a step. */
 const maxRecords = 20;
-/** Callbacks of a step of a list. */
 const maxCallbacks = 1_000;
 
 export class UnknownMessage extends Error {}

@@ -59,7 +59,6 @@ export async function exportErasures(db: Db): Promise<string> {
   return `${JSON.stringify(rows[0]!.list, null, 2)}\n`;
 }
 
-/** The list may be long. */
 const statementMs = 60_000;
 
 /**

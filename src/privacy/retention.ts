@@ -9,7 +9,6 @@ import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf, mergeLock, planSettings } from '../receiver/store/statements/merge-records.ts';
 import { findOrphans } from '../receiver/worker/rebuild.ts';
 
-/** Records of a step. */
 const maxRecords = 200;
 const statementMs = 10_000;
 

@@ -1,7 +1,6 @@
 import type { ServiceClient } from '../client/index.ts';
 import { addDays, daysBetween } from '../common/days.ts';
 
-/** The documented size of a page. */
 const pageSize = 30;
 
 // The platform answers for days that are at most seven apart, and may leave out the last one.

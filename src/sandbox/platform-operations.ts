@@ -135,7 +135,6 @@ function searchMedicalDatabase({ q, limit, s_type }: z.output<typeof searchQuery
   };
 }
 
-/** One for each endpoint. */
 function subscriptions(): Router {
   const byId = new Map<string, z.output<typeof subscriptionRequest>>();
   const router = Router();

@@ -21,7 +21,6 @@ export interface Practice {
   name: string;
   doctors: Doctor[];
   patients: Patient[];
-  /** The next key of a record that has a number. */
   nextNumber: number;
   nextReceipt: number;
 }

@@ -8,7 +8,6 @@ export const day = 24 * hour;
 /** Midnight in India, some days later. */
 export const startOfDay = (time: number, days = 0): number => time - ((time + 5.5 * hour) % day) + days * day;
 
-/** 0: Sunday. */
 const weekdayOf = (time: number) => new Date(time + 5.5 * hour).getUTCDay();
 
 /** What begins at a practice: a visit with the time of its appointment, or something else. */

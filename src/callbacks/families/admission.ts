@@ -149,10 +149,7 @@ export const admissionEstimate = defineFamily({
   table: 'admission_estimates',
   key: 'id',
   changeTime: 'updated_at',
-  labels: {
-    time: { date: 'Day', created_at: 'Written', updated_at: 'Last changed' },
-    more: { name: 'For' },
-  },
+  labels: { time: { date: 'Day', created_at: 'Written', updated_at: 'Last changed' }, more: { name: 'For' } },
   fields: {
     id: notPersonal(text),
     admission_id: admissionId,

@@ -156,7 +156,6 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]) {
       allowedBusinessIds: e.ALLOWED_BUSINESS_IDS,
       allowUnauthenticated: e.ALLOW_UNAUTHENTICATED,
     },
-    /** Scheme, host and port. */
     publicUrl: e.PUBLIC_URL,
     adminToken: e.ADMIN_TOKEN,
     metricsToken: e.METRICS_TOKEN,
@@ -174,7 +173,6 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]) {
       email: smtpUrl && to.length > 0 ? { to, from: from ?? userOf(smtpUrl), smtpUrl } : undefined,
       ...alertTimes,
     },
-    /** The variables that the client reads, see src/client/settings.ts. */
     platform: z.object(client).parse(e),
     reconcile: e.RECONCILE ? { days: e.RECONCILE } : undefined,
     /** The feed of changes; undefined: off. A public token reads no personal columns. */

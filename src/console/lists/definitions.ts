@@ -59,7 +59,6 @@ const appointmentDetails = 'business_id appointment_id day status patient_id par
 const ages = { 0: '0 to 7 days', 8: '8 to 30 days', 31: '31 to 90 days', 91: 'over 90 days' };
 const dues = `(select *, 1 as receipts, (array[0, 8, 31, 91])[1 + width_bucket(days_outstanding, array[8, 31, 91])] as age
   from reporting.outstanding_receipts)`;
-/** Above the list of what is due. */
 export const duesByAge = defineList({
   name: 'dues-by-age',
   title: 'Due by age',
@@ -207,9 +206,7 @@ export const lists: readonly List[] = [
     links: toRecord('event_time', '', 'record'),
     order: 'event_time desc, delivery_id',
     leadsWithBusiness: true,
-    choices: {
-      kind: { ...choicesOf('consent prescription review_request'), mcert: 'Medical certificate' },
-    },
+    choices: { kind: { ...choicesOf('consent prescription review_request'), mcert: 'Medical certificate' } },
   }),
   defineList({
     name: 'admissions',

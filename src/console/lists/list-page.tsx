@@ -22,7 +22,6 @@ interface ListPageProps {
   change?: string | undefined;
 }
 
-/** The filters of a list, and its files: they stand beside the title. */
 export function ListBar({ list, entered, from, to, businesses }: ListQuery) {
   const { aliases } = useVisit();
   const range = entered.from || entered.to ? undefined : (entered.range ?? list.range);

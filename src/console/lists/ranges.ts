@@ -21,7 +21,6 @@ export type RangeName = keyof typeof ranges;
 
 export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 
-/** A month such as 2026-11 for people. */
 export const nameOfMonth = (month: string) => formatDay(`${month}-01`).replace(/^1 /, '');
 
 /** Days for people: 1 to 28 Nov 2026. */

@@ -23,7 +23,6 @@ function messageHref(details: string): string | undefined {
 
 const ofOneCause: List['given'] = { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } };
 
-/** What came in, what was rejected, and who saw what. */
 export const systemLists: readonly List[] = [
   defineList({
     name: 'callbacks',

@@ -95,7 +95,6 @@ function cell(column: ViewColumn, row: ListRow): string {
   return number === undefined ? textCell(value) : `<c s="${styleOf(kind)}"><v>${number}</v></c>`;
 }
 
-/** In characters. */
 const widthOf = (kind: ColumnKind) => (isAliasKind(kind) || ['person', 'moment'].includes(kind) ? 24 : 16);
 
 const beginSheet = (columns: readonly ViewColumn[]) =>

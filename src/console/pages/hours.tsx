@@ -16,7 +16,6 @@ interface Visits {
   visits: number;
 }
 
-/** When patients come: for planning who is there. */
 export const hours: Page = (routes, { read }) => {
   routes.get('/hours', 'viewer', async (_req, res) => {
     const visits = await read(async (db) => {

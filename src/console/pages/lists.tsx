@@ -52,10 +52,7 @@ export const listPages: Page = (routes, context) => {
       if (rows === 0 && (query.page ?? 1) > 1) throw new PageNotFound('The list has fewer pages.');
       const isLog = list.role === 'privacy';
       if (isLog || columnsOf(query).some(({ personal }) => personal))
-        await logAccess(res, {
-          action: isLog ? 'audit' : 'list',
-          ...describeAccess(query, rows, subjects),
-        });
+        await logAccess(res, { action: isLog ? 'audit' : 'list', ...describeAccess(query, rows, subjects) });
       sendPage(res, list.title, <ListPage {...page} />, { bar: <ListBar {...query} /> });
     });
 

@@ -126,7 +126,6 @@ interface Silent {
   since: string;
 }
 
-/** Businesses that have sent nothing for longer than usual. */
 const readSilent = (db: Db) =>
   readAll(
     db,

@@ -33,7 +33,6 @@ export const deriveKey = ({ adminToken = '', oidc }: SignInSecrets, use: string)
     .update(use)
     .digest();
 
-/** The hash of a cookie in the database. */
 export const hashOf = (cookie: string, config: Config) => deriveKey(config, `session ${cookie}`);
 
 export interface User extends Actor {

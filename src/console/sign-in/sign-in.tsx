@@ -15,15 +15,7 @@ import { Field } from '../ui/forms.tsx';
 import { sendBarePage } from '../ui/send-page.tsx';
 import { ownPath } from './origin.ts';
 import { createProvider } from './provider.ts';
-import {
-  cookieOptions,
-  createEntrance,
-  endSessions,
-  hashOf,
-  readCookie,
-  readSession,
-  sessionCookie,
-} from './session.ts';
+import * as sessions from './session.ts';
 import { addProviderSignIn, type SendSignIn } from './with-provider.tsx';
 
 /**
@@ -34,7 +26,7 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
   const { config } = core;
   const { adminToken } = config;
   const provider = config.oidc && createProvider(config.oidc);
-  const entrance = createEntrance(core);
+  const entrance = sessions.createEntrance(core);
   const sendSignIn: SendSignIn = (req, res, status, fault) => {
     const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
     const ways = (
@@ -81,9 +73,9 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
   });
 
   app.use(async (req, res, next) => {
-    const cookie = readCookie(req, sessionCookie);
-    const session = cookie ? hashOf(cookie, config) : undefined;
-    const user = session && (await readSession(core, session));
+    const cookie = sessions.readCookie(req, sessions.sessionCookie);
+    const session = cookie ? sessions.hashOf(cookie, config) : undefined;
+    const user = session && (await sessions.readSession(core, session));
     if (!user) return sendSignIn(req, res, 401);
     const { id, name, roles } = user;
     const actor = { id, name, address: addressOf(req, config.authentication.trustProxy) };
@@ -96,16 +88,15 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
 
   routes.post('/sign-out', 'viewer', async (req, res) => {
     const { actor, session } = visitOf(res);
-    res.clearCookie(sessionCookie, cookieOptions(req, config));
+    res.clearCookie(sessions.sessionCookie, sessions.cookieOptions(req, config));
     // Back must not show what was there.
     res.setHeader('Clear-Site-Data', '"cache"');
-    await endSessions(core.db, 'hash', session);
+    await sessions.endSessions(core.db, 'hash', session);
     await logAccess(core, { actor, action: 'sign-out' });
     res.redirect(303, '/console');
   });
 }
 
-/** More problems are not counted. */
 const maxProblems = 1_000;
 
 /** Every page shows them: the names of ids, and the number of problems. */

@@ -10,7 +10,6 @@ interface PostFormProps {
   /** Hidden fields; undefined ones are left out. */
   values?: Values;
   class?: string | undefined;
-  /** For screen readers. */
   label?: string | undefined;
   children?: ComponentChildren;
 }

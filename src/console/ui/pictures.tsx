@@ -57,7 +57,6 @@ export function Bars({ about, bars, usual = 0 }: BarsProps) {
   );
 }
 
-/** What a page is about: a great number, what it is, and a picture. */
 export function Hero({
   value,
   children,

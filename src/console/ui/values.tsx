@@ -35,7 +35,6 @@ export function Id({ id, href }: { id: string; href?: string | undefined }) {
   return href ? <a {...text} href={href} /> : <span {...text} />;
 }
 
-/** A business, a clinic or a doctor by its name, else by its id. */
 export function Named({ kind, id, href }: { kind: AliasKind; id: string | null | undefined; href?: string }) {
   const { aliases } = useVisit();
   if (!id) return <Nothing />;

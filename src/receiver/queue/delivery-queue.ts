@@ -94,10 +94,7 @@ export function openQueue({ url, config, log }: QueueOptions): DeliveryQueue {
     await (restMs > 0 ? pause(restMs, closing.signal) : undefined);
     const added = [...next.values()].flat().length;
     nextAt = performance.now() + Math.min(added * times.jobMsPerDelivery, times.jobEveryMs);
-    const jobs = Array.from(next, ([family, ids]) => ({
-      name: 'merge' as const,
-      data: { ids, family },
-    }));
+    const jobs = Array.from(next, ([family, ids]) => ({ name: 'merge' as const, data: { ids, family } }));
     next = new Map();
     // Otherwise BullMQ waits for the connection.
     if (producer.status !== 'ready') return;

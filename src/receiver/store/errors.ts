@@ -29,7 +29,6 @@ const states = {
 export const hasState = (error: unknown, ...names: (keyof typeof states)[]): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && names.some((name) => states[name] === error.code);
 
-// By SQLSTATE, or its class.
 const faults: Record<string, Fault> = {
   [states.queryCanceled]: 'timeout',
   [states.lockNotAvailable]: 'timeout',

@@ -13,7 +13,6 @@ const columns = {
   // Ids that may say whose they are.
   reference: `patient_id partner_patient_id partner_appointment_id payment_id transaction_reference abha_address abha_number
     inpatient_number flavour current_version previous_version`,
-  // The number on the paper.
   number: 'receipt_number',
   day: 'day oldest_day newest_day',
   moment: `issued_at updated_at deleted_at booked_at started_at starts_at completed_at modified_at created_at prescribed_at requested_at paid_at

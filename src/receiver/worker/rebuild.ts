@@ -30,7 +30,6 @@ interface RebuildCounts {
   changed: number;
   /** By the current rules. They stay as they are, and the log names them. */
   unreadable: number;
-  /** Written or deleted. */
   rows: number;
   /** Records that could not be merged: a delivery of each waits for the worker. */
   left: number;

@@ -21,7 +21,6 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Deliveries of a family were stored. */
   wake: (family: string) => void;
   /** Takes no more, and resolves once the merge in flight has ended. */
   stop: () => Promise<void>;
@@ -36,9 +35,7 @@ interface WaitingJob {
 
 interface Turn {
   isDue: boolean;
-  /** In the order in which they came. */
   jobs: Set<WaitingJob>;
-  /** By `performance.now()`. */
   pausedUntil: number;
   pauseMs: number;
   /** What ends jobs during a pause. */
