@@ -118,7 +118,7 @@ export function ListPage(props: ListPageProps) {
         {...{ list, rows, entered }}
         columns={[...columnsOf(query).map(({ name }) => name), 'before_amount', 'change']}
         empty="Nothing matches. Choose other days, or remove a filter."
-        printed={describeSelection(query, aliases)}
+        printed={[describeSelection(query, aliases), describeRows(props)].filter(Boolean).join(' · ')}
       />
       <Pages {...props} />
     </>
@@ -144,18 +144,24 @@ function TotalsLine({ query, totals, change = '' }: ListPageProps) {
   );
 }
 
-function Pages({ query: { list, entered, page = 1 }, rows, totals }: ListPageProps) {
-  const first = (page - 1) * pageRows + 1;
-  const last = first + rows.length - 1;
-  const more = totals.rows > last;
+/** 101 to 200 of 450; undefined: these are all. */
+function describeRows({ query: { page = 1 }, rows, totals }: ListPageProps): string | undefined {
+  const before = (page - 1) * pageRows;
+  if (rows.length === totals.rows) return undefined;
+  const all = totals.rows > maxCounted ? 'more' : formatCount(totals.rows);
+  return `${formatCount(before + 1)} to ${formatCount(before + rows.length)} of ${all}`;
+}
+
+function Pages(props: ListPageProps) {
+  const { list, entered, page = 1 } = props.query;
+  const more = props.totals.rows > (page - 1) * pageRows + props.rows.length;
   const link = (to: number, name: string) => (
     <a href={hrefTo(`/${list.name}`, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
   );
   return (
     <nav class="pages" aria-label="Pages">
       {page > 1 && link(page - 1, `← Previous ${pageRows}`)}
-      {(page > 1 || more) &&
-        `${formatCount(first)} to ${formatCount(last)} of ${totals.rows > maxCounted ? 'more' : formatCount(totals.rows)}`}
+      {describeRows(props)}
       {more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
     </nav>
   );

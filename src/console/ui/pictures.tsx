@@ -12,7 +12,6 @@ const [step, gap, height] = [20, 4, 72];
 /** More names would not be readable on a phone. */
 const maxNames = 14;
 
-/** A bar for each value, drawn by the server: no script, no library. */
 export function Bars({ about, bars, usual = 0 }: BarsProps) {
   const width = bars.length * step;
   const most = Math.max(1, usual, ...bars.map(({ value }) => value));
