@@ -1,6 +1,5 @@
-import { Decimal, withDecimals } from '../callbacks/exact-json.ts';
 import { commonColumns, type Family } from '../callbacks/families/family.ts';
-import { contents, hidden, withoutContents } from '../callbacks/health-contents.ts';
+import { contents, hidden } from '../callbacks/health-contents.ts';
 import type { Row } from './read-record.ts';
 
 /** The columns of every row that cannot identify a patient. */
@@ -17,16 +16,3 @@ export const maskRow = (row: Row, family: Family): Row =>
 
 export const hideContents = (row: Row): Row =>
   mapRow(row, (value) => (contents.test(value) ? hidden : value));
-
-const readable = (_key: string, value: unknown) =>
-  value instanceof Decimal ? (value.plain() ?? value.canonical) : value;
-
-/** A body without the contents of health records. */
-export function readableBody(body: string): string {
-  try {
-    return JSON.stringify(withoutContents(withDecimals(body, JSON.parse(body))), readable, 2);
-  } catch {
-    const at = body.search(contents);
-    return at === -1 ? body : body.slice(0, at) + hidden;
-  }
-}

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../callbacks/delivery.ts';
 import { canonicalJson, withDecimals } from '../callbacks/exact-json.ts';
-import { withoutContents } from '../callbacks/health-contents.ts';
+import { readableBody, withoutContents } from '../callbacks/health-contents.ts';
 import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
@@ -196,7 +196,7 @@ export async function exportPatient(core: Core, actor: Actor, subjects: readonly
   );
   const rejected = bodies.rows.map(({ received_at, body }) => ({
     received_at: received_at.toISOString(),
-    body: withAllDigits(body.toString()),
+    body: readableBody(body.toString()),
   }));
   const entries = core.db.selectFrom('public.access_log').select(['at', 'actor', 'action']);
   const looks = await entries.where(isAbout(subjects)).orderBy('entry').execute();
@@ -220,9 +220,10 @@ async function readPatient({ pool }: Core, subjects: readonly string[]): Promise
   return inTransaction(pool, snapshot, async (client) => {
     const { callbacks } = await findCallbacks(client, subjects);
     const ids = callbacks.map(({ delivery }) => delivery.id);
-    const size =
-      'select to_jsonb(coalesce(sum(octet_length(envelope::text)), 0)) as bytes from receiver.inbox where id = any($1)';
-    const { rows } = await client.query<{ bytes: number }>(size, [ids]);
+    const size = `select to_jsonb(coalesce(sum(bytes), 0)) as bytes from (
+      select octet_length(envelope::text) as bytes from receiver.inbox where id = any($1)
+      union all select octet_length(body) from receiver.quarantine q where ${namesPatient('$2')}) sizes`;
+    const { rows } = await client.query<{ bytes: number }>(size, [ids, subjects]);
     if (rows[0]!.bytes > maxBytes) throw new PatientTooLarge();
     const deliveries = await readStored(client, ids);
     return [...deliveries.values()].sort((a, b) => a.eventMs - b.eventMs);

@@ -1,9 +1,9 @@
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { hidden } from '../../src/callbacks/health-contents.ts';
+import { hidden, readableBody } from '../../src/callbacks/health-contents.ts';
 import { describeMatch, search } from '../../src/inbox/find.ts';
 import { readDelivery } from '../../src/inbox/list-deliveries.ts';
-import { maskRow, readableBody } from '../../src/inbox/mask.ts';
+import { maskRow } from '../../src/inbox/mask.ts';
 import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { identifyPatient } from '../../src/privacy/patient.ts';

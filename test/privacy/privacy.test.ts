@@ -212,9 +212,13 @@ it('an export has the patient’s callbacks and rows, nothing of others, no cont
   );
   for (const [patient_oid, name] of Object.entries({ A: 'Asha Rejected', B: 'Berta' }))
     await refuse({ ...receipt(0, {}), data: { patient_oid, name } });
+  // What is no JSON has only its size and hash.
+  await database.rows(`insert into receiver.quarantine
+    select (jsonb_populate_record(q, jsonb_build_object('id', gen_random_uuid(), 'received_at', now(), 'body', 'no JSON'))).*
+    from receiver.quarantine q where subjects = '{p:platform:A}'`);
   const text = await exportPatient(core, actor, ['p:platform:A']);
   expect(JSON.parse(text)).toMatchObject({
-    rejected: [{ body: { data: { name: 'Asha Rejected' } } }],
+    rejected: [{ body: expect.stringContaining('Asha Rejected') }, { body: 'no JSON' }],
     callbacks: [{ callback: { data: { name: 'Asha' } } }, { callback: { data: { net_amount: 70 } } }, {}],
     rows: { receipts: [{ name: 'Asha', net_amount: 70 }] },
   });
