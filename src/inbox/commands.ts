@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { readableBody } from '../callbacks/health-contents.ts';
 import {
   explain,
   parseCount,
@@ -12,7 +13,6 @@ import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { rebuildRows } from '../receiver/worker/rebuild.ts';
 import { isOneOf, replayDeliveries } from './list-deliveries.ts';
-import { readableBody } from './mask.ts';
 import { listQuarantine, readQuarantined, replayQuarantined } from './replay.ts';
 import { printQuery } from './sql.ts';
 

@@ -32,10 +32,10 @@ export async function printQuery(
     // The extended protocol accepts one statement only. Arrays: columns may have the same name.
     const query = { text, types: asText, queryMode: 'extended', rowMode: 'array' } as pg.QueryArrayConfig;
     const { rows, fields } = await client.query<(string | null)[]>(query);
-    if (fields.length === 0)
-      throw new Error('This statement returns no rows. For a file of rows there is --csv');
     // Without the statement, which may contain personal data.
     await logAccess(core, { actor: commandActor(), action: 'sql', rows: rows.length });
+    if (fields.length === 0)
+      throw new Error('This statement returns no rows. For a file of rows there is --csv');
     const names = fields.map(({ name }) => name);
     if (csv) await pipeline(rows, csvWriter(names), process.stdout, { end: false });
     else printRows(names, rows, json);

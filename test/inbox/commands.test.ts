@@ -178,7 +178,7 @@ describe('sql', () => {
     expect(await run('sql', 'select generate_series(1, 12000)')).toContain('12000 rows');
     await expect(run('sql', 'copy (select 1) to stdout')).rejects.toThrow('--csv');
     expect(await logged()).toEqual(
-      [1, 1, 1, 12_000].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
+      [1, 1, 1, 12_000, 0].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
     );
   });
 
