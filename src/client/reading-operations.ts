@@ -6,7 +6,7 @@ import { id, type Operation, orEmpty, text } from './operation.ts';
 
 const maybeId = id.nullish();
 const time = z.union([z.number(), z.string()]).nullish();
-/** It is compared with nothing: what it is does not matter. */
+/** What it is does not matter: it identifies nobody. */
 const any = <T extends z.ZodType>(type: T) => type.catch(null as never);
 const listOf = <T extends z.ZodType>(item: T) => z.array(item).nullish().transform(orEmpty);
 
@@ -18,8 +18,8 @@ export const appointment = z.object({
   partner_doctor_id: any(maybeId),
   clinic_id: any(maybeId),
   partner_clinic_id: any(maybeId),
-  patient_id: any(maybeId),
-  partner_patient_id: any(maybeId),
+  patient_id: maybeId,
+  partner_patient_id: maybeId,
   channel: any(text),
   status: text.describe('BK, OG, CM, …; others are possible'),
   mode: any(text).describe('tele, in_clinic'),

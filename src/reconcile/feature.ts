@@ -4,7 +4,7 @@ import { addReconcileCommands } from './commands.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
 const maxAgeMs = 2 * dayMs;
-const retryMs = dayMs / 24;
+const retryMs = dayMs / 48;
 const worker = 'worker';
 /** Failed ones before a complete one. */
 const maxPasses = 100;

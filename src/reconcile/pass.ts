@@ -120,29 +120,26 @@ class UnknownBusiness extends Error {
 
 /**
  * The business of listed appointments, which do not name it: that of the platform's directory, or else the only one that has
- * sent something, or else that of the last pass. A business that has sent nothing, where others have, has to be named: with a
- * wrong one every appointment would be stored a second time. @throws UnknownBusiness
+ * sent something. A business that has sent nothing, where others have, has to be named: with a wrong one every appointment
+ * would be stored a second time. @throws UnknownBusiness
  */
 async function findBusiness(
   { db }: Core,
   listed: string | undefined,
   wanted: string | undefined,
 ): Promise<string> {
-  type Known = Record<'first' | 'last' | 'named', string | null> & { hasSent: boolean };
-  const { rows } = await sql<Known>`
+  const { rows } = await sql<{ first: string | null; last: string | null; hasSent: boolean }>`
     select min(business_id) as first, max(business_id) as last,
-           exists (select from receiver.inbox where business_id = ${listed ?? ''}) as "hasSent",
-           (select business_id from receiver.reconciliations where ended_at is not null and error is null order by id desc limit 1) as named
+           exists (select from receiver.inbox where business_id = ${listed ?? ''}) as "hasSent"
     from receiver.inbox where business_id <> ''`.execute(db);
-  const { first, last, named, hasSent } = rows[0]!;
+  const { first, last, hasSent } = rows[0]!;
   if (wanted && listed && listed !== wanted && hasSent)
     throw new UnknownBusiness(`The credentials are those of the business ${listed}, not of ${wanted}`);
   if (wanted) return wanted;
   if (listed && (hasSent || first === null)) return listed;
   if (!listed && first !== null && first === last) return first;
-  if (named && (listed ?? named) === named) return named;
   const reason = listed
-    ? `The credentials are those of the business ${listed}, which has sent nothing; others have`
-    : 'The platform does not tell whose credentials these are, and not exactly one business has sent something';
-  throw new UnknownBusiness(`${reason}. Name it once: receiver reconcile --business <id>`);
+    ? `The credentials are those of the business ${listed}, which has sent nothing; others have. Name it once`
+    : 'The platform does not tell whose credentials these are, and not exactly one business has sent something. Name it each time';
+  throw new UnknownBusiness(`${reason}: receiver reconcile --business <id>`);
 }

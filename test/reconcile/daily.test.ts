@@ -46,7 +46,8 @@ describe('names', () => {
     ];
     expect(await refresh(null)).toEqual(names);
     platform.refuses = { '/dr/v1/business': 403 };
-    expect(await refresh('Lake Road')).toEqual(names);
+    await expect(refresh('Lake Road')).rejects.toThrow('does not tell whose credentials');
+    expect(await aliases()).toEqual(names);
   });
 
   it('what a person has entered or removed stays, before and after', async () => {
