@@ -95,7 +95,8 @@ async function addSubscription(
   const protocol = new URL(url).protocol.slice(0, -1);
   const request = { endpoint: url, event_names: [...events], signing_key, protocol };
   const { id } = await platform.createSubscription(request).catch((error) => {
-    if (!(error instanceof client.Rejected))
+    const mayExist = error instanceof client.UnreadableResponse || error.mayHaveReached;
+    if (mayExist && !existingKey)
       explain('It may exist, with a key that nobody has: see receiver subscriptions list, and remove it.');
     throw error;
   });
