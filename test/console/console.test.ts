@@ -375,7 +375,7 @@ describe('a patient', () => {
 
   it('is erased on the pages, after a preview and the end of the id', async () => {
     const preview = await officer.get(`${own}/erase`).expect(200);
-    for (const shown of ['Asha Canary', '1 Receipt', 'last four characters of 4711-abcd'])
+    for (const shown of ['Asha Canary', 'Receipt: 1', 'last four characters of 4711-abcd'])
       expect(preview.text).toContain(shown);
     await officer.post(`${own}/erase`, { confirm: 'yes' }).expect(400);
     await officer.post(`${own}/erase`).expect(400);

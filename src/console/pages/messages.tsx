@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { ComponentChildren } from 'preact';
 import type { Family } from '../../callbacks/families/family.ts';
+import { readableBody } from '../../callbacks/health-contents.ts';
 import type { FieldError } from '../../callbacks/rejection.ts';
 import { titled, uuid } from '../../common/words.ts';
 import type { Cause } from '../../inbox/causes.ts';
@@ -10,7 +11,6 @@ import {
   replayDeliveries,
   type StoredDelivery,
 } from '../../inbox/list-deliveries.ts';
-import { readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
 import { type Quarantined, readQuarantined, replayQuarantined } from '../../inbox/replay.ts';
 import type { Access } from '../../receiver/store/log-access.ts';
@@ -125,10 +125,8 @@ const outcomes: Readonly<Record<string, string>> = {
 export const saidOutcomes = new RegExp(`^((^|, )[\\d,]+ (${Object.values(outcomes).join('|')}))+$`);
 
 /** 12 accepted, 3 rejected again */
-export const describeOutcomes = (list: readonly string[]): string =>
-  describeCounts(list.map((outcome) => outcomes[outcome]!));
-
-export function describeCounts(said: readonly string[]): string {
+export function describeOutcomes(list: readonly string[]): string {
+  const said = list.map((outcome) => outcomes[outcome]!);
   const counted = (one: string) => `${formatCount(said.filter((other) => other === one).length)} ${one}`;
   return [...new Set(said)].map(counted).join(', ');
 }

@@ -22,7 +22,7 @@ import { Field, PostButton, PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Badge, Facts, Moment, Phone, Sums, sumOf } from '../ui/values.tsx';
-import { describeCounts, titleOf } from './messages.tsx';
+import { titleOf } from './messages.tsx';
 
 const maxShown = 200;
 
@@ -247,7 +247,9 @@ interface ConfirmProps extends PatientProps {
 function ConfirmErasure({ preview, texts, keepMs, ...props }: ConfirmProps) {
   const { address, subjects, patient } = props;
   const { shared, bodies, mentions, hasMore } = preview;
-  const messages = describeCounts(patient.callbacks.map(({ family }) => titleOf(family)));
+  const titles = patient.callbacks.map(({ family }) => titleOf(family));
+  const countOf = (title: string) => formatCount(titles.filter((other) => other === title).length);
+  const messages = [...new Set(titles)].map((title) => `${title}: ${countOf(title)}`).join(', ');
   const label = `To confirm, the last four characters of ${idOf(subjects[0]!)}`;
   return (
     <>
