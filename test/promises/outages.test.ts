@@ -91,6 +91,7 @@ it('with both stores away callbacks get 503 with Retry-After, until a store is b
 it('without Redis nothing is acknowledged while PostgreSQL is away, and everything afterwards', async () => {
   await start('postgresql');
   deployment.link.cut();
+  expect((await post(deployment.url + paths.review_request, samples.review_request())).status).toBe(503);
   const load = keepSending();
   await untilReady(503);
   await until(() => load.unanswered() >= 20);

@@ -50,7 +50,7 @@ it('sends no callback again, whatever the response', async () => {
   });
 });
 
-it('sends at a rate', async () => {
+it('sends no faster than a rate', async () => {
   receiver = await startReceiver(accept);
   const { urlOf } = receiver;
   const { seconds } = await sendCallbacks(callbacks({ seed: 8, count: 4 }), { urlOf, rate: 10 });
