@@ -29,7 +29,7 @@ function makeNewerBuild(folder: string): string {
     writeFileSync(join(build, file), text.replace(from, to));
   };
   change('dist/receiver/store/migrate.js', 'export const revision = ', 'export const revision = 1_000 + ');
-  change('dist/callbacks/families/receipt.js', 'remarks: ', 'newer: text, remarks: ');
+  change('dist/callbacks/families/receipt.js', 'remarks: text', 'newer: text, remarks: text');
   const view = `create or replace view reporting.newer as select newer from receipts;\ncomment on view reporting.newer is 'Newer';\n`;
   writeFileSync(join(build, 'db/reporting/9_newer.sql'), view);
   writeFileSync(
