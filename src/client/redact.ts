@@ -1,3 +1,5 @@
+import { escapeRegExp } from '../common/plain-text.ts';
+
 const maxBody = 500;
 const maxScanned = 4000;
 
@@ -14,7 +16,7 @@ export function redact(body: string, secrets: readonly string[]): string {
     const inPath = encodeURIComponent(secret.toWellFormed());
     const inQuery = new URLSearchParams([['', secret]]).toString().slice(1);
     for (const form of [secret, inPath, inQuery, JSON.stringify(secret).slice(1, -1)])
-      text = text.replace(new RegExp(form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi'), '[redacted]');
+      text = text.replace(new RegExp(escapeRegExp(form), 'gi'), '[redacted]');
   }
   const cut = text.length > maxScanned;
   text = text

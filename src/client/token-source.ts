@@ -70,27 +70,28 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
   const endpoint = parseEndpoint(options);
   const fields = { client_id: options.clientId, client_secret: options.clientSecret };
   const request = { fields, headers: {}, context: { operation: 'login' } };
-  let current: { readonly token: string; readonly renewAt: number; readonly expiresAt: number } | undefined;
+  let current: { readonly token: string; readonly start: number; readonly lifetimeMs: number } | undefined;
   let pending: Promise<string> | undefined;
 
   async function logIn(): Promise<string> {
     const start = performance.now();
     try {
       const response = session.parse(await sendRequest(endpoint, login, request));
-      const [renewAt, expiresAt] = [800, 1000].map((ms) => start + response.expires_in * ms);
-      current = { token: response.access_token, renewAt: renewAt!, expiresAt: expiresAt! };
+      current = { token: response.access_token, start, lifetimeMs: response.expires_in * 1000 };
       return current.token;
     } finally {
       pending = undefined;
     }
   }
 
+  const isYounger = (part: number) =>
+    current && performance.now() < current.start + part * current.lifetimeMs;
   return async ({ refused }) => {
     if (current?.token === refused) current = undefined;
-    if (current && performance.now() < current.renewAt) return current.token;
+    if (isYounger(0.8)) return current!.token;
     pending ??= logIn();
     return pending.catch((error) => {
-      if (current && performance.now() < current.expiresAt) return current.token;
+      if (isYounger(1)) return current!.token;
       throw error;
     });
   };

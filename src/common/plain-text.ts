@@ -60,3 +60,6 @@ export const wordsIn = (expression: string) => {
 };
 
 export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');
+
+/** For regular expressions of JavaScript and of PostgreSQL. */
+export const escapeRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');

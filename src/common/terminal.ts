@@ -88,7 +88,8 @@ export async function withProgress<T>(
   }
 }
 
-export const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
+/** Beside the output, on stderr. */
+export const note = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text.toLowerCase();

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { readableBody } from '../callbacks/health-contents.ts';
 import {
-  explain,
+  note,
   parseCount,
   parseUuid,
   print,
@@ -103,7 +103,7 @@ async function show(core: Core, id: string): Promise<void> {
   const entry = { action: 'body', subjects: row?.subjects ?? [], filter: { id }, rows: row ? 1 : 0 };
   await logAccess(core, { actor: commandActor(), ...entry });
   if (!row) throw new Error('This id is not in the quarantine');
-  explain(`${id} ${row.path} ${row.reason}`);
+  note(`${id} ${row.path} ${row.reason}`);
   print(printable(readableBody(row.body.toString())));
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
+import { escapeRegExp } from '../common/plain-text.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { applyGate, inGate } from '../receiver/gate/gate.ts';
@@ -261,10 +262,9 @@ export async function previewErasure({ pool }: Core, subjects: readonly string[]
 /** A regular expression for the id of a subject as a word of a text, also as JSON and `encode` write it. */
 function mentionOf(subject: string): string {
   const [, kind, id] = /^p:(platform|abha|partner:[^:]*):(.*)$/s.exec(subject)!;
-  const quoted = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   // With or without hyphens and blanks, as people write it.
-  const plain = kind === 'abha' ? [...id!].map(quoted).join('[-\\s]?') : quoted(id!);
-  const asJson = quoted(JSON.stringify(id).slice(1, -1));
-  const escaped = quoted(JSON.stringify(id).slice(1, -1).replaceAll('\\', '\\\\'));
+  const plain = kind === 'abha' ? [...id!].map(escapeRegExp).join('[-\\s]?') : escapeRegExp(id!);
+  const asJson = escapeRegExp(JSON.stringify(id).slice(1, -1));
+  const escaped = escapeRegExp(JSON.stringify(id).slice(1, -1).replaceAll('\\', '\\\\'));
   return `(^|[^[:alnum:]])(${[...new Set([plain, asJson, escaped])].join('|')})($|[^[:alnum:]])`;
 }

@@ -72,13 +72,7 @@ export async function applyErasures(
   file: string,
   onProgress?: (callbacks: number) => void,
 ): Promise<number> {
-  const text = await readFile(file, 'utf8');
-  const json = await Promise.resolve(text)
-    .then(JSON.parse)
-    .catch(() => undefined);
-  const { data, error } = list.safeParse(json);
-  if (error) throw new Error(`${file} is not what receiver erasures export writes, or a part of it`);
-  const { salt, erasures, erased } = data;
+  const { salt, erasures, erased } = parseList(file, await readFile(file, 'utf8'));
   await core.db.transaction().execute(async (tx) => {
     await sql.raw(gateLock(statementMs)).execute(tx);
     const { rows } = await sql`select where receiver.adopt_salt(${salt})`.execute(tx);
@@ -96,4 +90,12 @@ export async function applyErasures(
   });
   await continueList(core, { onProgress });
   return erasures.length;
+}
+
+function parseList(file: string, text: string) {
+  try {
+    return list.parse(JSON.parse(text));
+  } catch {
+    throw new Error(`${file} is not what receiver erasures export writes, or a part of it`);
+  }
 }

@@ -29,7 +29,7 @@ function tasksOf(core: Core, days: number): Task[] {
 }
 
 async function checkPasses({ db }: Core): Promise<Check> {
-  const passes = await db
+  const [last, ...earlier] = await db
     .selectFrom('receiver.reconciliations')
     .selectAll()
     .where('actor', '=', worker)
@@ -37,7 +37,6 @@ async function checkPasses({ db }: Core): Promise<Check> {
     .orderBy('id', 'desc')
     .limit(maxPasses)
     .execute();
-  const [last, ...earlier] = passes;
   const since = last?.ended_at ?? undefined;
   const check = { name: 'reconciliation', status: 'warn', since } as const;
   const todo = 'receiver reconcile runs it now; the log of the workers says more';

@@ -88,11 +88,7 @@ export async function runPass(
  * Stores what is missing or differs, in one commit. The gate judges it by the time of the booking: the read is later than an
  * erasure, and the person would come back.
  */
-async function store(
-  { pool, families }: Core,
-  compared: readonly Comparison[],
-  isDryRun: boolean,
-): Promise<number> {
+async function store({ pool, families }: Core, compared: readonly Comparison[], isDryRun: boolean) {
   const deliveries = compared.flatMap(({ delivery }) => delivery ?? []);
   if (isDryRun || deliveries.length === 0) return deliveries.length;
   const booked = new Map(compared.map(({ delivery, bookedMs }) => [delivery, bookedMs]));

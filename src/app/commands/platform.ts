@@ -5,7 +5,7 @@ import * as client from '../../client/index.ts';
 import { parseSettings } from '../../client/settings.ts';
 import { partsOf } from '../../common/config/value-types.ts';
 import type { Environment } from '../../common/config/variables.ts';
-import { explain, parseCount, print, printTable } from '../../common/terminal.ts';
+import { note, parseCount, print, printTable } from '../../common/terminal.ts';
 
 /** Adds `drugs` and `subscriptions` to the command line; the platform's address and token come from `env`. */
 export function addClientCommands(program: Command, env: Environment): void {
@@ -89,7 +89,7 @@ async function addSubscription(
   existingKey: string | undefined,
 ): Promise<void> {
   const undocumented = events.filter((name) => !client.eventNames.includes(name));
-  if (undocumented.length > 0) explain(`Not a documented event: ${undocumented.join(', ')}`);
+  if (undocumented.length > 0) note(`Not a documented event: ${undocumented.join(', ')}`);
   // Hexadecimal: no character that .env or the list of keys gives a meaning to.
   const signing_key = existingKey ?? randomBytes(32).toString('hex');
   const protocol = new URL(url).protocol.slice(0, -1);
@@ -97,13 +97,13 @@ async function addSubscription(
   const { id } = await platform.createSubscription(request).catch((error) => {
     const mayExist = error instanceof client.UnreadableResponse || error.mayHaveReached;
     if (mayExist && !existingKey)
-      explain('It may exist, with a key that nobody has: see receiver subscriptions list, and remove it.');
+      note('It may exist, with a key that nobody has: see receiver subscriptions list, and remove it.');
     throw error;
   });
-  explain(`Subscription ${id ?? '(the platform returned no id)'} created: ${events.length} events.`);
+  note(`Subscription ${id ?? '(the platform returned no id)'} created: ${events.length} events.`);
   if (existingKey) return;
   print(`SIGNING_KEYS=${signing_key}`);
-  explain(
+  note(
     'This line is printed only once. Put it into .env now and restart every receiver: until then, callbacks get a 401.',
   );
 }

@@ -61,8 +61,7 @@ function Cell({ list, column: { name, kind }, row, entered }: CellProps) {
   if (isNothing || !value?.trim()) return own ? <a href={own}>Open</a> : <Nothing />;
   const text =
     list.words?.[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
-  if (name === 'due_amount' && Number(value) < 0)
-    return `${formatAmount(-value)} ${list.name === 'admissions' ? 'in advance' : 'too much'}`;
+  if (name === 'due_amount' && Number(value) < 0) return `${formatAmount(-value)} in credit`;
   const patient = kind === 'person' && row.patient_id?.trim();
   const href = own ?? (patient ? patientHref([`p:platform:${patient}`]) : undefined);
   return <Value {...{ kind, name, value, text, href }} />;

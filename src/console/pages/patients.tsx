@@ -87,19 +87,21 @@ export const patients: Page = (routes, core) => {
 
 const idOf = (subject: string) => subject.replace(/^p:(partner:[^:]*|[^:]*):/, '');
 
-const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'booked', 'papers'] as const;
+const listNames = ['admissions', 'receipts', 'deleted', 'failed', 'appointments', 'papers'] as const;
 type Records = Record<(typeof listNames)[number], ListRow[]>;
 
-/** Also of appointments whose start is not known. */
-const shownAs: Partial<Record<keyof Records, string>> = { booked: 'appointments' };
-const startOf = ({ starts_at, booked_at }: ListRow) =>
-  parseMoment(starts_at ?? booked_at ?? '')?.getTime() ?? 0;
-const byStart = (one: ListRow, other: ListRow) => startOf(other) - startOf(one);
+/** Also appointments whose start is not known. */
+const appointments: List = {
+  ...listNamed('appointments'),
+  source: listNamed('booked').source,
+  order: 'coalesce(starts_at, booked_at) desc nulls last, business_id, appointment_id',
+};
+const listOf = (name: keyof Records) => (name === 'appointments' ? appointments : listNamed(name));
 
 async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Promise<Records> {
   const businesses = [...new Set(callbacks.map(({ businessId }) => businessId))];
   const rowsOf = (name: keyof Records, where: RawBuilder<boolean>) => {
-    const list = listNamed(name);
+    const list = listOf(name);
     const names = new Set([...list.columns, ...list.also]);
     const all = [...names].map(viewColumn);
     // Names and remarks are not shown, and may be long; the key of a paper leads to its page.
@@ -113,7 +115,7 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
     receipts: await rowsOf('receipts', isReceipt),
     deleted: await rowsOf('deleted', isReceipt),
     failed: await rowsOf('failed', isReceipt),
-    booked: (await rowsOf('booked', privacy.isRecordOf(callbacks, 'appointment_id'))).toSorted(byStart),
+    appointments: await rowsOf('appointments', privacy.isRecordOf(callbacks, 'appointment_id')),
     papers: await rowsOf('papers', privacy.isRecordOf(callbacks, 'record')),
   };
 }
@@ -174,7 +176,7 @@ function PatientPage({ records, ...props }: PatientProps & { records: Records })
       <div class="two">
         <div>
           {listNames.map((name) => (
-            <Section key={name} list={listNamed(shownAs[name] ?? name)} rows={records[name]} />
+            <Section key={name} list={listOf(name)} rows={records[name]} />
           ))}
           {isEmpty && <p class="empty">No receipts, appointments, papers or admissions.</p>}
         </div>

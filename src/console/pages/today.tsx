@@ -94,8 +94,9 @@ async function readFigures(
 ): Promise<Figures> {
   const isTodays = sql`business_id = any(${textArray(base.businesses)}) and day = reporting.today()`;
   const personal = base.isPersonal ? ['name', 'mobile', 'patient_id'] : [];
+  const days = { ...base, entered: {}, from: today, to: today };
   const readRows = (name: string, from: string, special: string[], part: Part) => {
-    const query = { ...base, list: listNamed(name), entered: {}, from, to: today };
+    const query = { ...days, list: listNamed(name), from };
     const columns = ['business_id', 'state', ...special, ...personal].map(viewColumn);
     return readAll(db, queryRows(query, columns, part));
   };
@@ -107,13 +108,7 @@ async function readFigures(
       (count(*) filter (where state like 'cancelled%'))::int as cancelled
     from reporting.schedule where ${isTodays}`;
   return {
-    clinics: await readGroups(db, {
-      ...base,
-      list: listNamed('takings-by-clinic'),
-      entered: {},
-      from: today,
-      to: today,
-    }),
+    clinics: await readGroups(db, { ...days, list: listNamed('takings-by-clinic') }),
     ages: await readGroups(db, { ...base, list: duesByAge, entered: {} }),
     expected: (await readAll(db, expected))[0]!,
     next: await readRows('appointments', today, ofAppointment, { limit: 6, where: isNext }),
