@@ -114,8 +114,14 @@ export function queryRows(
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
-export const readPage = (db: Db, query: ListQuery, offset: number) =>
-  read(db, queryRows(query, fileColumnsOf(query), { limit: pageRows, offset }));
+/** Of all days the newest come first: mostly those of the last month fill the page, and the others are not read. */
+export async function readPage(db: Db, query: ListQuery, offset: number): Promise<ListRow[]> {
+  const readPart = (part: Part) =>
+    read(db, queryRows(query, fileColumnsOf(query), { limit: pageRows, offset, ...part }));
+  const isNewestFirst = !query.from && query.list.order.includes(' desc');
+  const newest = isNewestFirst ? await readPart({ where: sql`day > reporting.today() - 30` }) : [];
+  return newest.length === pageRows ? newest : readPart({});
+}
 
 export const readGroups = (db: Db, query: ListQuery) =>
   read(db, queryRows(query, columnsOf(query), { limit: maxCounted }));
