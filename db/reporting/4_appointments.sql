@@ -43,18 +43,21 @@ from (
 ) a
 where deleted_at is null;
 
--- An appointment that another one replaces does not take place. Names and phones are on the patient's receipts.
+-- An appointment that another one replaces does not take place. Names and phones are on the patient's receipts; they are looked up
+-- only if they are selected, and after a limit.
 create or replace view reporting.schedule as
 select a.business_id, a.appointment_id, reporting.day(a.starts_at) as day, a.starts_at, a.status, a.state, a.clinic_id, a.doctor_id,
        a.patient_id, a.booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id, a.partner_patient_id,
-       a.client_id, a.delivery_id, person.patient_name, person.mobile
+       a.client_id, a.delivery_id, (
+         select r.name from reporting.receipts r
+         where r.business_id = a.business_id and r.patient_id = a.patient_id and r.name <> ''
+         order by r.issued_at desc, r.receipt_id desc limit 1
+       ) as patient_name, (
+         select r.mobile from reporting.receipts r
+         where r.business_id = a.business_id and r.patient_id = a.patient_id and r.mobile <> ''
+         order by r.issued_at desc, r.receipt_id desc limit 1
+       ) as mobile
 from reporting.appointments a
-left join lateral (
-  select (array_agg(r.name order by r.issued_at desc, r.receipt_id desc) filter (where r.name <> ''))[1] as patient_name,
-         (array_agg(r.mobile order by r.issued_at desc, r.receipt_id desc) filter (where r.mobile <> ''))[1] as mobile
-  from reporting.receipts r
-  where r.business_id = a.business_id and r.patient_id = a.patient_id
-) person on true
 where a.starts_at is not null and a.state <> 'rescheduled';
 
 create or replace view reporting.appointments_daily as

@@ -31,7 +31,7 @@ begin
       ('payment_requests_day', 'public.payment_requests', 'Some days of a business',
        '(business_id, reporting.day(event_time)) where deleted_at is null'),
       ('admissions_open', 'public.admissions', 'Who is admitted now?',
-       '(reporting.admission_has_ended(stage, status), business_id) where deleted_at is null'),
+       '(business_id) where deleted_at is null and reporting.admission_has_ended(stage, status) is false'),
       ('admission_clearances_of', 'public.admission_clearances', 'The clearances of an admission',
        '(business_id, admission_id) where admission_id is not null'),
       ('admission_estimates_of', 'public.admission_estimates', 'The estimates of an admission',

@@ -212,8 +212,8 @@ export const lists: readonly List[] = [
     name: 'admissions',
     title: 'Admitted now',
     unit: ['admission', 'admissions'],
-    source: `(select o.*, o.facility_id as clinic_id, receiver.name_of(a.patient->'name') as name, a.patient->>'phone' as mobile, a.delivery_id
-      from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,
+    source: `(select *, facility_id as clinic_id, receiver.name_of(patient->'name') as name, patient->>'phone' as mobile
+      from reporting.open_admissions)`,
     columns: `admitted_at:title name:note mobile days_since_admission:badge department ${places} billed_amount paid_amount due_amount:amount`,
     also: `business_id admission_id day patient_id inpatient_number stage status open_clearances open_clearance_types estimated_amount
       delivery_id`,
