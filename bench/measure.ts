@@ -72,7 +72,11 @@ export class Bench {
         );
         return { acknowledged, ...(contender.waiting && { applied }), p50, p99, ...sumOfBackends(used) };
       },
-      pace: (perSecond, seconds) => send({ seconds, perSecond }),
+      pace: async (perSecond, seconds) => {
+        // What the bursts have left would be vacuumed in the middle.
+        await this.stores.query('vacuum analyze', stores.databaseUrl);
+        return send({ seconds, perSecond });
+      },
       sendAlone: async (count) => {
         const times: number[] = [];
         await this.stores.connected(stores, async (query) => {
