@@ -111,3 +111,18 @@ it('does not say that somebody has seen patients who got no personal column of t
   await viewer.get('/appointments/csv?range=all').expect(200);
   expect(await loggedOf('download')).toEqual([]);
 });
+
+it('has every entry once on its pages, also those that a move has brought from an older log', async () => {
+  const add = (from: number, to: number, days: number) =>
+    database.rows(`
+      insert into access_log (at, actor, actor_name, action, subjects, filter, rows)
+      select now() - interval '${days} days', 'mover', 'Entry-' || n, 'reveal', '{}', '{}', 1 from generate_series(${from}, ${to}) n order by n`);
+  await add(1, 120, 0);
+  await add(121, 170, 60);
+  const listed: string[] = [];
+  for (const page of [1, 2]) {
+    const { text } = await officer.get(`/access-log?person=mover&page=${page}`).expect(200);
+    listed.push(...Array.from(text.matchAll(/>Entry-(\d+)</g), ([, n]) => n!));
+  }
+  expect(listed).toEqual(Array.from({ length: 170 }, (_, n) => `${170 - n}`));
+});

@@ -114,11 +114,15 @@ export function queryRows(
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
-/** Of all days the newest come first: mostly those of the last month fill the page, and the others are not read. */
+/**
+ * The newest rows of all days are mostly of the last month: then the others are not read. A list whose own range is all days
+ * need not be in the order of its days.
+ */
 export async function readPage(db: Db, query: ListQuery, offset: number): Promise<ListRow[]> {
+  const { range, order } = query.list;
   const readPart = (part: Part) =>
     read(db, queryRows(query, fileColumnsOf(query), { limit: pageRows, offset, ...part }));
-  const isNewestFirst = !query.from && query.list.order.includes(' desc');
+  const isNewestFirst = !query.from && range !== 'all' && order.includes(' desc');
   const newest = isNewestFirst ? await readPart({ where: sql`day > reporting.today() - 30` }) : [];
   return newest.length === pageRows ? newest : readPart({});
 }
