@@ -52,7 +52,7 @@ create or replace view reporting.open_admissions as
 select a.business_id, a.admission_id, a.day, a.admitted_at, reporting.today() - a.day as days_since_admission, a.stage, a.status,
        a.inpatient_number, a.patient_id, a.doctor_id, a.facility_id, a.department,
        c.open_clearances, c.open_clearance_types, e.estimated_amount, a.billed_amount, a.paid_amount,
-       a.due_amount, a.patient, a.delivery_id
+       a.due_amount
 from reporting.admissions a
 left join lateral (
   select count(*) as open_clearances, string_agg(type, ', ' order by type) as open_clearance_types
@@ -62,7 +62,7 @@ left join lateral (
   select sum(estimated_amount) as estimated_amount
   from reporting.admission_estimates where business_id = a.business_id and admission_id = a.admission_id
 ) e on true
--- As the index has it.
+-- The index admissions_open has the same condition.
 where a.has_ended is false;
 
 comment on function reporting.admission_has_ended is 'Whether an admission is no longer under way: its stage or status contains discharged, cancelled, canceled, closed or completed, in any case. Their values are not documented';

@@ -212,8 +212,10 @@ export const lists: readonly List[] = [
     name: 'admissions',
     title: 'Admitted now',
     unit: ['admission', 'admissions'],
-    source: `(select *, facility_id as clinic_id, receiver.name_of(patient->'name') as name, patient->>'phone' as mobile
-      from reporting.open_admissions)`,
+    // With offset 0, since PostgreSQL does not know how few they are: it would read all admissions for a join.
+    source: `(select o.*, o.facility_id as clinic_id, a.* from reporting.open_admissions o cross join lateral (
+      select receiver.name_of(patient->'name') as name, patient->>'phone' as mobile, delivery_id
+      from public.admissions where (business_id, id) = (o.business_id, o.admission_id) offset 0) a)`,
     columns: `admitted_at:title name:note mobile days_since_admission:badge department ${places} billed_amount paid_amount due_amount:amount`,
     also: `business_id admission_id day patient_id inpatient_number stage status open_clearances open_clearance_types estimated_amount
       delivery_id`,
